@@ -1,0 +1,1 @@
+//! Where the flow ends, t = ∞, without integration; and the proof of it.

@@ -1,0 +1,1 @@
+//! binary64 as a `Real`.

@@ -1,0 +1,71 @@
+//! The numbers everything is computed with: binary64 and double-double behind one trait.
+
+mod double_double;
+mod float64;
+
+pub use double_double::DoubleDouble;
+
+use core::fmt::Debug;
+use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A real number type in which states, residuals and potentials can be computed.
+pub trait Real:
+    Copy
+    + Debug
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// ln 2, to full precision.
+    const LN_2: Self;
+    /// Unit round-off, the largest relative error of one addition: 2^-53 or 2^-104.
+    const UNIT_ROUNDOFF: f64;
+
+    /// The number `high + low`; exact where the type can hold it.
+    fn from_parts(high: f64, low: f64) -> Self;
+    /// The nearest binary64.
+    fn to_f64(self) -> f64;
+    /// What `to_f64` leaves out: `self - to_f64(self)`, 0 for binary64.
+    fn low(self) -> f64;
+    /// |self|.
+    #[must_use]
+    fn abs(self) -> Self;
+    /// √self; NaN below zero.
+    #[must_use]
+    fn sqrt(self) -> Self;
+    /// e^self.
+    #[must_use]
+    fn exp(self) -> Self;
+    /// e^self − 1 without cancellation.
+    #[must_use]
+    fn exp_m1(self) -> Self;
+    /// Natural logarithm; −inf at zero, NaN below.
+    #[must_use]
+    fn ln(self) -> Self;
+    /// Neither NaN nor infinite.
+    fn is_finite(self) -> bool;
+    /// Σ x_i v_i over binary64 data `x`: the kernel of every product with the data. Same length.
+    fn dot(x: &[f64], v: &[Self]) -> Self;
+    /// `y += alpha * x` over binary64 data `x`. Same length.
+    fn axpy(alpha: Self, x: &[f64], y: &mut [Self]);
+
+    /// The exact conversion.
+    #[must_use]
+    fn from_f64(value: f64) -> Self {
+        Self::from_parts(value, 0.0)
+    }
+}
