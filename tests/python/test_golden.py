@@ -1,4 +1,4 @@
-"""Golden files and published experiments: the numbers that other programs computed, at the accuracy that is promised."""
+"""Golden files and published experiments: numbers that other programs computed, at the accuracy promised."""
 
 import math
 from decimal import Decimal
@@ -210,7 +210,9 @@ def test_the_paper_data_are_the_paper_draw(azulay, published):
 
 def test_all_hundred_cells_of_the_figure_have_nine_digits(azulay, published):
     exact = published["azulay_sparse_regression"]["exact_test_mse"]
-    cells = [(float(s), a, float(m)) for s, row in exact.items() for a, m in zip(np.logspace(-5, -0.6, 20), row, strict=True)]
+    cells = [
+        (float(s), a, float(m)) for s, row in exact.items() for a, m in zip(np.logspace(-5, -0.6, 20), row, strict=True)
+    ]
     assert len(cells) == 100
     nets = [ib.DiagonalNetwork.from_scale_shape(1000, scale=scale, shape=shape) for shape, scale, _ in cells]
     path = ib.limit_path(nets, azulay.X, azulay.y)

@@ -1,6 +1,7 @@
 """The limit at every scale and for every kind of data: it succeeds, it interpolates, and it says what it cost."""
 
 import math
+from itertools import pairwise
 
 import implicit_bias as ib
 import numpy as np
@@ -48,7 +49,7 @@ def test_at_most_25_systems_and_a_residual_of_1e_minus_12_at_every_scale(large_d
 def test_the_limit_moves_from_least_l2_to_least_l1_and_never_below(large_data):
     X, y = large_data
     l1 = [np.abs(ib.limit(at_kappa(1000, k), X, y).beta).sum() for k in (10.0, 0.0, -10.0, -60.0, -690.0, -230258.0)]
-    assert all(later <= earlier * (1 + 1e-12) for earlier, later in zip(l1, l1[1:], strict=False))
+    assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(l1))
     # an independent certificate of the end: any u with |X^T u| <= 1 gives y.u <= min l1. The multipliers are one,
     # since |2 X^T nu| = asinh(2|beta|/kappa) <= ln(1/kappa) + ln(4 max|beta|) + 1.
     end = ib.limit(at_kappa(1000, -230258.0), X, y)
@@ -237,7 +238,9 @@ def test_a_vanishing_scale_ends_in_basis_pursuit():
     program = linprog(np.ones(80), A_eq=np.hstack([X, -X]), b_eq=y, bounds=(0, None), method="highs")
     limit = ib.limit(at_kappa(40, -230258.0), X, y)
     assert np.abs(limit.beta).sum() == pytest.approx(program.fun, rel=1e-7)  # HiGHS: 1e-7 feasibility
-    np.testing.assert_allclose(limit.beta, program.x[:40] - program.x[40:], atol=1e-6 * np.abs(limit.beta).max(), rtol=0)
+    np.testing.assert_allclose(
+        limit.beta, program.x[:40] - program.x[40:], atol=1e-6 * np.abs(limit.beta).max(), rtol=0
+    )
 
 
 def test_a_large_scale_ends_in_weighted_least_l2():
