@@ -1,8 +1,8 @@
 """What a good researcher would write in NumPy and SciPy: the programs the package is measured against.
 
 The mathematics is the package's own where that is known (dual coordinates, symmetric Jacobian), so that a ratio compares
-implementations and not ideas, and every program is at least as fast as the plain version: one exponential instead of two,
-Cholesky instead of LU, and products that let BLAS use both cores. They count what they do.
+implementations and not ideas, and every program is at least as fast as the plain version: one exponential instead of
+two, Cholesky instead of LU, and products that let BLAS use both cores. They count what they do.
 """
 
 import functools
@@ -63,7 +63,7 @@ class FlowRun(NamedTuple):
 
 
 class Tableau(NamedTuple):
-    """Radau IIA: nodes, A^-1 with its eigendecomposition, error weights, and the real eigenvalue for the error filter."""
+    """Radau IIA: nodes, A^-1 with its eigendecomposition, error weights, and the real eigenvalue to filter with."""
 
     c: np.ndarray
     inverse: np.ndarray
@@ -77,7 +77,7 @@ class Tableau(NamedTuple):
 
 @functools.cache
 def radau_tableau(s) -> Tableau:
-    """s stages, order 2s - 1, from the node polynomial d^{s-1}/dx^{s-1} [x^{s-1} (x - 1)^s] (Hairer & Wanner II, IV.5)."""
+    """s stages, order 2s - 1, from the node polynomial (x^{s-1} (x - 1)^s)^{(s-1)} (Hairer & Wanner II, IV.5)."""
     with mpmath.workdps(60):
         coefficients = [mpmath.mpf(0)] * (2 * s)
         for k in range(s + 1):
@@ -135,7 +135,7 @@ class DualFlow:
 
 
 def radau_flow(X, y, log_kappa, stages=7, rtol=1e-10, tol=1e-12) -> FlowRun:
-    """Radau IIA with the symmetric Jacobian diagonalised once a step: one eigendecomposition serves every stage system."""
+    """Radau IIA; the symmetric Jacobian is diagonalised once a step, which serves every stage system."""
     flow, tableau = DualFlow(X, y, log_kappa), radau_tableau(stages)
     target, n = tol * np.abs(y).max(), len(y)
     # error estimate of order s with a step of order 2s - 1: the usual exchange of tolerances

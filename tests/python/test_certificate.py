@@ -108,14 +108,16 @@ def test_no_bound_is_below_the_true_error_at_thousands_of_perturbed_points():
     assert_bounds_hold_at_perturbed_points(range(NORMAL_RUN, NORMAL_RUN + SOAK_RUN, 4))
 
 
-def test_a_finite_bound_needs_a_point_near_the_limit():
-    # One feature, one sample: tau^2 S = 1, so far from the limit 2 tau lambda >= 1 and nothing can be stated from H.
+def test_the_bound_is_finite_exactly_where_the_proof_applies():
+    # One feature, one sample: 2 tau lambda = 2|r|/S with S = sqrt(4 beta^2 + kappa^2), which is 0.8 at 5 and 2.3 at 0.3.
     net = ib.DiagonalNetwork.from_scale_shape(1, scale=1e-3)
-    report = ib.check_kkt(net, [[1.0]], [1.0], [5.0])
-    error = abs(5.0 - 1.0)
-    assert report.error_bound[0] >= error
-    assert not report.satisfied(1e-6)
-    assert ib.check_kkt(net, [[1.0]], [1.0], [1.0]).satisfied(1e-12)
+    above, below, there = (ib.check_kkt(net, [[1.0]], [1.0], [beta]) for beta in (5.0, 0.3, 1.0))
+    assert 4.0 <= above.error_bound[0] < math.inf
+    assert below.error_bound[0] == math.inf
+    assert there.error_bound[0] <= 1e-14
+    assert there.satisfied(1e-12)
+    assert not above.satisfied(0.1)
+    assert not below.satisfied(0.1)
 
 
 # ------------------------------------------------------------------------------------------------------- sharpness
