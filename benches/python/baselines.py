@@ -1,8 +1,8 @@
 """What a good researcher would write in NumPy and SciPy: the programs the package is measured against.
 
-The mathematics is the package's own where that is known (dual coordinates, symmetric Jacobian), so that a ratio compares
-implementations and not ideas, and every program is at least as fast as the plain version: one exponential instead of
-two, Cholesky instead of LU, and products that let BLAS use both cores. They count what they do.
+The mathematics is the package's own where that is known (dual coordinates, symmetric Jacobian), so that a ratio
+compares implementations and not ideas, and every program is at least as fast as the plain version: one exponential
+instead of two, Cholesky instead of LU, and products that let BLAS use both cores. They count what they do.
 """
 
 import functools

@@ -109,7 +109,7 @@ def test_no_bound_is_below_the_true_error_at_thousands_of_perturbed_points():
 
 
 def test_the_bound_is_finite_exactly_where_the_proof_applies():
-    # One feature, one sample: 2 tau lambda = 2|r|/S with S = sqrt(4 beta^2 + kappa^2), which is 0.8 at 5 and 2.3 at 0.3.
+    # One feature, one sample: 2 tau lambda = 2|r|/S, S = sqrt(4 beta^2 + kappa^2): 0.8 at 5, 2.3 at 0.3.
     net = ib.DiagonalNetwork.from_scale_shape(1, scale=1e-3)
     above, below, there = (ib.check_kkt(net, [[1.0]], [1.0], [beta]) for beta in (5.0, 0.3, 1.0))
     assert 4.0 <= above.error_bound[0] < math.inf
