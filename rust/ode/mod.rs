@@ -17,19 +17,26 @@
 //! Tolerances belong to the problem: [`System::error_norm`] scales an error so that 1 is the largest acceptable one, and
 //! the integrators compare with 1 only. Nothing assumes a scale of time or of the state.
 
+mod collocation;
 mod controller;
 mod initial_step;
 mod integrate;
+mod newton;
 mod observer;
 mod options;
+mod order;
 mod outcome;
+mod radau;
+mod radau_coefficients;
+mod radau_tableau;
 mod stepper;
 mod system;
 
-pub use controller::{Accepted, Decision, StepControl};
+pub use controller::{Accepted, Decision, History, StepControl};
 pub use integrate::integrate;
 pub use observer::{Action, Observer, Step};
 pub use options::{InvalidOption, Options};
 pub use outcome::{Outcome, Stats, Status};
-pub use stepper::{Context, Start, Stepper, Trial};
+pub use radau::Radau;
+pub use stepper::{Context, Segment, Start, Stepper, Trial};
 pub use system::{Implicit, ShiftedSolver, System};
