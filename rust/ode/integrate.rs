@@ -5,7 +5,7 @@ use super::initial_step::{first_step, probe};
 use super::observer::{Action, Observer, Step};
 use super::options::{InvalidOption, Options};
 use super::outcome::{Outcome, Stats, Status};
-use super::stepper::{Context, Start, Stepper, Trial};
+use super::stepper::{Context, Segment, Start, Stepper, Trial};
 use super::system::System;
 use crate::real::Real;
 

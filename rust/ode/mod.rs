@@ -26,6 +26,7 @@ mod observer;
 mod options;
 mod order;
 mod outcome;
+mod problem;
 mod radau;
 mod radau_coefficients;
 mod radau_tableau;
@@ -37,6 +38,10 @@ pub use integrate::integrate;
 pub use observer::{Action, Observer, Step};
 pub use options::{InvalidOption, Options};
 pub use outcome::{Outcome, Stats, Status};
+pub use problem::{DenseJacobian, Problem};
 pub use radau::Radau;
 pub use stepper::{Context, Segment, Start, Stepper, Trial};
 pub use system::{Implicit, ShiftedSolver, System};
+
+#[cfg(test)]
+mod tests;
