@@ -26,9 +26,9 @@ pub fn run<T: Send>(
     let pool = pool(n_jobs)?;
     let stop = AtomicBool::new(false);
     let asked = || stop.load(Ordering::Relaxed);
-    let (done, wait) = sync_channel(1);
     let mut interruption = None;
     let outcome = py.detach(|| {
+        let (done, wait) = sync_channel(1);
         pool.in_place_scope(|scope| {
             scope.spawn(|_| {
                 // The receiver outlives the scope: sending cannot fail while it waits.

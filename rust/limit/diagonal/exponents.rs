@@ -4,7 +4,7 @@
 //! `β = ±¼ e^(root + |z|) (1 − e^(−2|z|))` so that neither `|β| ≪ √(AB)` cancels nor `√(AB) = e^−10000` underflows
 //! before it is multiplied by what makes it large. A one-sided coordinate (A or B zero) has one exponential: `e^(−2|z|) = 0`.
 
-use crate::potential::Start;
+use crate::potential::{Start, hyperbolic_entropy};
 use crate::real::{DoubleDouble, Real, vector};
 
 /// One coordinate of a start, ready to be evaluated.
@@ -167,7 +167,7 @@ impl Exponents {
     pub fn invert(&self, i: usize, beta: f64) -> Option<(f64, f64)> {
         match self.plain[i] {
             Side::Both { root, shift } => {
-                let entropy = asinh_of_quotient(beta, root);
+                let entropy = hyperbolic_entropy::asinh_of_quotient(beta, root);
                 // √(4β² + κ²) without under- or overflow of κ.
                 let slope = (2.0 * beta).hypot(root.exp());
                 Some((0.5 * (entropy - shift), slope))
@@ -177,21 +177,6 @@ impl Exponents {
             _ => None,
         }
     }
-}
-
-/// `arcsinh(2β e^{−root})`. `root` is exact, so the quotient is good to the last place where it is finite, while
-/// `ln|β| − root` would lose `|root|` units to cancellation; the logarithm takes over where the quotient overflows.
-fn asinh_of_quotient(beta: f64, root: f64) -> f64 {
-    let half = (-0.5 * root.max(-1400.0)).exp();
-    let quotient = beta.abs() * half * (2.0 * half);
-    let value = if root >= -1400.0 && quotient.is_finite() {
-        quotient.asinh()
-    } else if beta == 0.0 {
-        0.0
-    } else {
-        2.0 * core::f64::consts::LN_2 + beta.abs().ln() - root
-    };
-    value.copysign(beta)
 }
 
 impl<R: Real> Side<R> {

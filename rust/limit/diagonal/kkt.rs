@@ -1,11 +1,10 @@
 //! The optimality conditions of min Q subject to Xβ = y, for a limit of ours or a β from elsewhere.
 
 use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
-use crate::potential::HyperbolicEntropy;
 use crate::real::Real;
 
 use super::dual::largest;
-use crate::potential::Start;
+use crate::potential::{HyperbolicEntropy, Start, hyperbolic_entropy};
 
 use super::exponents::{Exponents, Scratch};
 use super::row_space::RowSpace;
@@ -51,9 +50,11 @@ impl Conditions {
         exponents.evaluate(&g, &mut there, &mut slope, &mut Scratch::default());
         let residual = accuracy::in_binary64_residual(x, y, beta);
         let off = beta.iter().zip(&there).fold(0.0, |m, (b, t)| f64::max(m, (b - t).abs()));
-        let entropy = HyperbolicEntropy::of(start);
-        let potential_value = entropy.from_start(beta);
-        let towards = entropy.bregman(beta, &there);
+        let entropies = start.log_a.iter().zip(&start.log_b);
+        let entropies = entropies.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() });
+        let (potential_value, towards) = entropies.zip(beta.iter().zip(&there)).fold((0.0, 0.0), |sum, (q, (b, t))| {
+            (sum.0 + q.value(*b), sum.1 + hyperbolic_entropy::bregman(*b, *t, q.log_kappa()))
+        });
         let work: f64 = residual.iter().zip(nu).map(|(r, nu)| r * nu).sum();
         let size = |v: f64| if v > 0.0 { v } else { 1.0 };
         Self {
