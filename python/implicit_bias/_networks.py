@@ -58,10 +58,10 @@ class DiagonalNetwork:
     array([0., 1.])
     """
 
-    u_plus: Array
-    v_plus: Array
-    u_minus: Array
-    v_minus: Array
+    u_plus: Array = field(repr=False)
+    v_plus: Array = field(repr=False)
+    u_minus: Array = field(repr=False)
+    v_minus: Array = field(repr=False)
     log_magnitude: float | Array = 0.0
     scale: float | Array | None = field(default=None, init=False)
     log_scale: float | Array | None = field(default=None, init=False)

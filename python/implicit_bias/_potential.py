@@ -1,6 +1,6 @@
 """The hyperbolic entropy as an object: what gradient flow on a diagonal network implicitly minimises."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,7 +58,7 @@ class HyperbolicEntropy:
     array([0., 1.])
     """
 
-    start: Start
+    start: Start = field(repr=False)
 
     def __init__(
         self, kappa: ArrayLike | None = None, log_kappa: ArrayLike | None = None, beta0: ArrayLike | None = None

@@ -148,7 +148,8 @@ def flag(name: str, value: object) -> bool:
 def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not (isinstance(value, str) and value in allowed):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}: got {shown(value)}")
+        words = ("one of " if len(allowed) > 1 else "") + ", ".join(map(repr, allowed))
+        raise ValueError(f"{name} must be {words}: got {shown(value)}")
     return str(value)
 
 

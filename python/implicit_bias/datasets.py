@@ -113,7 +113,7 @@ def azulay_sparse_regression() -> SparseRegression:
     return _azulay_draw(np.random.RandomState(1993), n_samples=100, n_features=1000)
 
 
-def _azulay_draw(random: np.random.RandomState, n_samples: int, n_features: int) -> SparseRegression:
+def _azulay_draw(random: "np.random.RandomState", n_samples: int, n_features: int) -> SparseRegression:
     """One draw of the authors' stream, which their next experiment continues.
 
     They draw from `multivariate_normal` with the identity as covariance, which is these normals times an orthogonal
