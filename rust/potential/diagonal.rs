@@ -52,6 +52,9 @@ impl HyperbolicEntropy {
     pub fn start(self) -> f64 {
         // ¼ max(A, B) (1 − e^(−|ln A − ln B|)), signed
         let difference = 2.0 * self.shift();
+        if difference == 0.0 {
+            return 0.0;
+        }
         let relative = -(-difference.abs()).exp_m1();
         (0.25 * times_exp(relative, self.log_a.max(self.log_b))).copysign(difference)
     }

@@ -43,7 +43,7 @@ fn half_angle(t: f64) -> f64 {
 /// `asinh(2x/κ) = 2 q'(x)`: within 6u.
 #[must_use]
 pub fn asinh_of_quotient(x: f64, log_kappa: f64) -> f64 {
-    if x == 0.0 && log_kappa < f64::INFINITY {
+    if (x == 0.0 || x.is_infinite()) && log_kappa < f64::INFINITY {
         return x;
     }
     let t = quotient(x, log_kappa);
@@ -63,8 +63,8 @@ pub fn asinh_of_quotient(x: f64, log_kappa: f64) -> f64 {
 /// `q(x) = ½ x asinh(2x/κ) − (κ/4)(√(1 + 4x²/κ²) − 1)`: within 10u. At least 0; 0 at 0.
 #[must_use]
 pub fn value(x: f64, log_kappa: f64) -> f64 {
-    if x == 0.0 && log_kappa < f64::INFINITY {
-        return 0.0;
+    if (x == 0.0 || x.is_infinite()) && log_kappa < f64::INFINITY {
+        return x.abs();
     }
     let t = quotient(x, log_kappa);
     if t < QUADRATIC {
@@ -83,6 +83,9 @@ pub fn gradient(x: f64, log_kappa: f64) -> f64 {
 /// `q''(x) = 1/√(4x² + κ²)`: within 8u.
 #[must_use]
 pub fn hessian(x: f64, log_kappa: f64) -> f64 {
+    if x.is_infinite() && log_kappa < f64::INFINITY {
+        return 0.0;
+    }
     let t = quotient(x, log_kappa);
     if t > 1.0 {
         let w = 1.0 / t;
