@@ -10,8 +10,8 @@ use super::{Rows, SquareMatrix};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
-/// Features scaled and multiplied at a time: 256 of 100 rows are a tenth of a second-level cache.
-const PANEL: usize = 256;
+/// Features scaled and multiplied at a time: with the narrowest strip a copy that fits the first-level cache.
+const PANEL: usize = 128;
 /// Columns of a strip at least: enough for every loaded row to be used for several registers of results.
 const LEAST_STRIP: usize = 32;
 /// Strips that are enough for balance: each wastes half its width above the diagonal.
@@ -50,7 +50,7 @@ impl WeightedGram {
     pub fn new(n: usize, d: usize) -> Self {
         let width = n.div_ceil(STRIPS).next_multiple_of(LEAST_STRIP);
         let strips = n.div_ceil(width).max(1);
-        let (useful, affordable) = (d.div_ceil(PANEL), d / n.max(1));
+        let (useful, affordable) = (d.div_ceil(2 * PANEL), d / n.max(1));
         let parts = TASKS.div_ceil(strips).min(useful).min(affordable).max(1);
         let features = d.div_ceil(parts).next_multiple_of(8);
         let task = |k: usize| {
@@ -174,7 +174,9 @@ mod tests {
         let mut data = random.vector(n * d);
         for (i, row) in data.chunks_exact_mut(d).enumerate() {
             let scale = 10.0_f64.powi([100, -100, 0, 50, -50, 99][i]);
-            row.iter_mut().for_each(|x| *x *= scale);
+            for x in row {
+                *x *= scale;
+            }
         }
         assert_is_gram(rows(&data, n, d), &random.weights(d, 3.0));
     }
