@@ -144,12 +144,14 @@ impl Refined {
     fn step(&mut self, frame: Frame<'_>, start: &Exponents) -> bool {
         if self.factor.as_ref().is_none_or(|f| f.moved > RENEW) {
             self.systems += 1;
-            if !self.factorize(frame.basis) && !self.regularize(frame.basis) {
+            // Once slopes had to be lifted they stay lifted: the null space is still there.
+            let lift = self.factor.as_ref().map_or(0.0, |f| f.lift);
+            let renewed = if lift > 0.0 { self.lift(frame.basis, lift) } else { self.factorize(frame.basis) };
+            if !renewed && !self.regularize(frame.basis) {
                 return false;
             }
         }
         let Some((step, moved)) = self.direction(frame) else { return false };
-        if std::env::var_os("TRACE").is_some() { eprintln!("  REF {} res {:.2e} moved {:.2e} factor {:?}", frame.whiten.is_some(), largest(&self.residual), moved, self.factor.as_ref().map(|f| (f.error, f.lift, f.moved))); }
         if moved <= SETTLED {
             return false;
         }
@@ -192,9 +194,11 @@ impl Refined {
     fn regularize(&mut self, basis: Rows<'_>) -> bool {
         let lift = self.factor.as_ref().map_or(0.0, |f| f.lift);
         let lift = f64::max(LIFTS.0, 100.0 * lift);
-        if lift > LIFTS.1 {
-            return false;
-        }
+        lift <= LIFTS.1 && self.lift(basis, lift)
+    }
+
+    /// Factor the kernel of slopes that are lifted by this part of the largest.
+    fn lift(&mut self, basis: Rows<'_>, lift: f64) -> bool {
         let floor = lift * largest(&self.slope);
         let lifted: Vec<f64> = self.slope.iter().map(|s| s + floor).collect();
         let mut cholesky = Cholesky::new(basis.n());

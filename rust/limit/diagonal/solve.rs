@@ -155,7 +155,6 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
                 break End::Floor;
             }
             self.remember();
-            if std::env::var_os("TRACE").is_some() { eprintln!("TRACE {} size {:.2e} newton {} from_start {} moved {:?} res {:.2e}", self.systems, self.work.now.size, self.newton, self.from_start, self.moved, largest(&self.work.now.residual)); }
             if self.systems >= self.budget {
                 break End::Exhausted;
             }
