@@ -3,13 +3,16 @@
 import dataclasses
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import implicit_bias as ib
 from implicit_bias import _core
@@ -119,6 +122,19 @@ def test_every_public_function_shows_how_it_is_called():
                     if section == "Raises" and not inspect.signature(thing).parameters:
                         continue
                     assert f"{section}\n" in thing.__doc__, f"{name} has no section {section}"
+
+
+def test_the_examples_of_the_readme_run():
+    mpl.use("Agg")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["flow"].success
+    assert names["lim"].success
+    assert np.abs(names["flow"].beta[-1] - names["lim"].beta).max() <= 1e-9
+    pyplot.close("all")
 
 
 def test_the_version_is_that_of_the_crate():

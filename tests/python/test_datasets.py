@@ -50,7 +50,7 @@ def test_basis_pursuit_is_proven_by_a_dual_point():
     data = ib.datasets.sparse_regression(20, 60, 3, seed=4)
     beta = ib.baselines.basis_pursuit(data.X, data.y)
     support = beta.nonzero()[0]
-    # At a non-degenerate vertex the signs on the support give the dual point; |X^T nu| <= 1 elsewhere proves optimality.
+    # At a non-degenerate vertex the signs on the support give the dual point; |X^T nu| <= 1 elsewhere is the proof.
     nu = np.linalg.solve(data.X[:, support].T, np.sign(beta[support]))
     assert np.abs(data.X.T @ nu).max() <= 1.0 + 1e-9
     assert data.y @ nu == pytest.approx(np.abs(beta).sum(), rel=1e-12)
