@@ -164,6 +164,11 @@ class DiagonalNetwork:
         r""":math:`\ln\kappa`, one a feature: large is ℓ2, small is ℓ1, -inf where a coordinate keeps its sign."""
         return self.start.log_kappa
 
+    @property
+    def kappa(self) -> Array:
+        r""":math:`\kappa`, one a feature; over- and underflow give inf and 0."""
+        return self.start.kappa
+
     @cached_property
     def start(self) -> Start:
         """What the core takes: the logarithms of ``A`` and ``B``."""

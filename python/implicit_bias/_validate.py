@@ -9,6 +9,7 @@ import math
 import numbers
 import operator
 import os
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -135,6 +136,8 @@ def integer(name: str, value: object, least: int = 1) -> int:
         found = least - 1
     if found < least:
         raise ValueError(f"{name} must be an integer of at least {least}: got {shown(value)}")
+    if found > sys.maxsize:
+        raise ValueError(f"{name} must be an integer of at most {sys.maxsize}: got {shown(value)}")
     return found
 
 

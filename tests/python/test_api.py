@@ -247,6 +247,9 @@ def test_weights_multiply_to_the_scale_and_divide_to_the_shape(scale, shape):
     # ln kappa = ln 4 + ln alpha + ln (1 + s^2)/((1 - s)(1 + s)), a sum of terms below 700 in size
     expected = np.log(4.0) + np.log(scale) + np.log((1.0 + shape**2) / ((1.0 - shape) * (1.0 + shape)))
     assert net.log_kappa[0] == pytest.approx(expected, rel=4 * 2.0**-52, abs=1e-13)
+    assert net.kappa[0] == pytest.approx(
+        4.0 * scale * ((1.0 + shape**2) / ((1.0 - shape) * (1.0 + shape))), rel=8 * 2.0**-52
+    )
 
 
 def test_scale_and_its_logarithm_are_the_same_network():

@@ -1,6 +1,7 @@
 """Bad input: every message names the argument, says what is allowed and what was found, before any work is done."""
 
 import math
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -74,6 +75,7 @@ COMMON = [
     ({"n_jobs": 0}, "n_jobs must be an integer of at least 1: got 0"),
     ({"n_jobs": -1}, "n_jobs must be an integer of at least 1: got -1"),
     ({"n_jobs": 2.0}, "n_jobs must be an integer of at least 1: got 2.0"),
+    ({"n_jobs": 10**20}, f"n_jobs must be an integer of at most {sys.maxsize}: got {10**20}"),
     ({"n_jobs": True}, "n_jobs must be an integer of at least 1: got True"),
     ({"n_jobs": "all"}, "n_jobs must be an integer of at least 1: got 'all'"),
 ]
