@@ -8,7 +8,6 @@ from . import _core
 from . import _validate as check
 from ._networks import DiagonalNetwork
 from ._results import KKTReport, Limit, LimitPath
-from ._status import Status
 
 
 def limit(
@@ -137,8 +136,7 @@ def limit_path(
     check.precision(precision)
     threads = check.jobs(n_jobs)
     found = _core.diagonal_limit_path(X, y, [net.start for net in starts], bounds=bounds, tol=bound, n_jobs=threads)
-    columns = {name: column for name, column in found.items() if name != "status"}
-    return LimitPath(**columns, status=tuple(map(Status, found["status"])))  # type: ignore[arg-type]
+    return LimitPath._from_core(found)
 
 
 def check_kkt(

@@ -11,6 +11,7 @@ import operator
 import os
 import sys
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,10 +131,10 @@ def tol(value: object) -> float:
 
 def integer(name: str, value: object, least: int = 1) -> int:
     """An integer of at least `least` that is not a bool."""
-    try:
-        found = least - 1 if isinstance(value, bool | np.bool_) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        found = least - 1
+    found = least - 1
+    # Python counts True as an integer, and NumPy gives arrays and its own True an index.
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray):
+        found = operator.index(value)
     if found < least:
         raise ValueError(f"{name} must be an integer of at least {least}: got {shown(value)}")
     if found > sys.maxsize:
