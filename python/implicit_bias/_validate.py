@@ -217,5 +217,5 @@ def exactly_one(names: tuple[str, str], values: tuple[object, object]) -> None:
 
 def shown(value: object) -> str:
     """`value` as a user would type it, cut where it is long."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

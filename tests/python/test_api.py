@@ -268,6 +268,17 @@ def test_per_coordinate_scales_may_lie_100000_powers_of_e_apart():
     assert np.allclose(same_net.log_kappa, net.log_kappa, rtol=1e-15)
 
 
+def test_networks_and_potentials_show_how_they_were_made():
+    from_scale_shape = ib.DiagonalNetwork.from_scale_shape
+    assert repr(from_scale_shape(5, scale=1e-12, shape=0.9)) == "DiagonalNetwork(n_features=5, scale=1e-12, shape=0.9)"
+    assert repr(from_scale_shape(2, log_scale=[-1.0, 2.0])) == (
+        "DiagonalNetwork(n_features=2, log_scale=array([-1., 2.]), shape=0.0)"
+    )
+    weights = ib.DiagonalNetwork([1.0], [1.0], [1.0], [1.0], log_magnitude=-3.0)
+    assert repr(weights) == "DiagonalNetwork(n_features=1, log_magnitude=-3.0)"
+    assert repr(ib.HyperbolicEntropy(log_kappa=-2.0)) == "HyperbolicEntropy(log_kappa=array([-2.]))"
+
+
 def test_a_network_is_a_value():
     weights = np.ones(3)
     net = ib.DiagonalNetwork(weights, weights, weights, weights)
