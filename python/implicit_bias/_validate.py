@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 RTOL_RANGE = (1e-14, 0.1)
 #: A residual below the least one is round-off of `y` itself.
 TOL_RANGE = (1e-16, 0.1)
+#: Threads beyond this are not started: no problem is large enough, and the answer does not depend on them.
+MOST_JOBS = 256
 #: Largest |logarithm| of a scale: beyond it the spacing of binary64 numbers exceeds 1e-4.
 LARGEST_LOG = 1e12
 
@@ -167,7 +169,7 @@ def precision(value: object) -> None:
 def jobs(value: object) -> int:
     """A number of threads; None is every core this process may use."""
     if value is not None:
-        return integer("n_jobs", value)
+        return min(integer("n_jobs", value), MOST_JOBS)
     available = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(available(0)) if available else os.cpu_count() or 1
 
