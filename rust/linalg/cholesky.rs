@@ -1,0 +1,484 @@
+//! `H = L Lᵀ`: factors, solves and conditioning of symmetric positive definite systems.
+//!
+//! Every factorization scales rows and columns by powers of two first, which is exact, so only over- and underflow can
+//! tell: Cholesky commutes with diagonal scaling, rounding errors included.
+//!
+//! # Sources
+//! Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., theorems 10.3 (backward error
+//! `|ΔH| ≤ γ_{n+1} |L||Lᵀ|`) and 10.7 (success as soon as the matrix of unit diagonal has `λ_min > n γ_{n+1}/(1 − γ_{n+1})`).
+
+use super::blocks::{for_each_row_block, worth_threads};
+use super::condition::inverse_norm_estimate;
+use super::scratch::Scratch;
+use super::shape::agree;
+use super::{Rows, SquareMatrix};
+use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, MatMut, Par, Spec};
+
+/// Relative shifts of the diagonal tried in turn (THEORY §1: unit diagonal, zero first).
+const SHIFTS: [f64; 13] = [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
+/// Columns of one block of `L⁻¹X`.
+const COLUMN_BLOCK: usize = 256;
+/// Householder vectors applied together in [`Cholesky::factor_by_qr`].
+const QR_BLOCK: usize = 32;
+
+/// A Cholesky factorization with its workspace, reused from matrix to matrix.
+///
+/// With `D = diag(scale)`: `D H D = L_s L_sᵀ`, so `L = D⁻¹ L_s`. Before the first successful factorization it is that
+/// of the identity; after a failed one its solves return unspecified numbers.
+#[derive(Clone, Debug)]
+pub struct Cholesky {
+    factor: SquareMatrix,
+    scale: Vec<f64>,
+    scratch: Scratch,
+}
+
+impl Cholesky {
+    /// Workspace for matrices of size `n`.
+    #[must_use]
+    pub fn new(n: usize) -> Self {
+        Self {
+            factor: SquareMatrix::from_fn(n, |i, j| if i == j { 1.0 } else { 0.0 }),
+            scale: vec![1.0; n],
+            scratch: Scratch::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default())),
+        }
+    }
+
+    /// Size of the matrices.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.factor.n()
+    }
+
+    /// `H = L Lᵀ` as it is, from the lower triangle; false if a pivot is not positive or anything not finite.
+    ///
+    /// `|H − L Lᵀ| ≤ γ_{n+1} |L||Lᵀ|`, `γ_k = k u/(1 − k u)`.
+    pub fn factor(&mut self, h: &SquareMatrix) -> bool {
+        self.set_scale(h) && self.try_shift(h, 0.0)
+    }
+
+    /// `H + shift·diag(H) = L Lᵀ`, which is a shift of the matrix scaled to unit diagonal, for the least of the shifts
+    /// 0, 1e-16, 1e-15, …, 1e-5 that succeeds. The shift, or `None` if none does.
+    pub fn factor_scaled(&mut self, h: &SquareMatrix) -> Option<f64> {
+        if !self.set_scale(h) {
+            return None;
+        }
+        SHIFTS.into_iter().find(|shift| self.try_shift(h, *shift))
+    }
+
+    /// `X diag(s) Xᵀ = L Lᵀ` without forming it: `Lᵀ` is the triangular factor of `√S Xᵀ`, with errors of
+    /// `cond(√S Xᵀ) u` where the formed matrix has its square. False below full row rank to working precision, that is
+    /// where `|R_jj| ≤ (n + d) ε ‖column j‖`, and if anything is not finite.
+    pub fn factor_by_qr(&mut self, x: Rows<'_>, s: &[f64]) -> bool {
+        let (n, d) = (x.n(), x.d());
+        agree("shapes of X and s", (n, s.len()), (self.n(), d));
+        if n > d {
+            return false;
+        }
+        let mut weighted = vec![0.0; n * d];
+        for (i, row) in weighted.chunks_exact_mut(d).enumerate() {
+            for ((w, x), s) in row.iter_mut().zip(x.row(i)).zip(s) {
+                *w = s.sqrt() * x;
+            }
+            let peak = row.iter().fold(0.0, |peak, w| if w.is_nan() { f64::NAN } else { w.abs().max(peak) });
+            let Some(scale) = unit_scale(peak) else { return false };
+            self.scale[i] = scale;
+            for w in row.iter_mut() {
+                *w *= scale;
+            }
+        }
+        let mut a = MatMut::from_column_major_slice_mut(&mut weighted, d, n);
+        let mut coefficients = faer::Mat::<f64>::zeros(QR_BLOCK.min(n.max(1)), n);
+        let block = coefficients.nrows();
+        let mut scratch = Scratch::new(qr_in_place_scratch::<f64>(d, n, block, Par::Seq, Spec::default()));
+        let info = qr_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, scratch.stack(), Spec::default());
+        if info.rank < n {
+            return false;
+        }
+        self.take_transposed(a.as_ref(), (n + d) as f64 * f64::EPSILON)
+    }
+
+    /// Entry of `L`, row `i`, column `j ≤ i`.
+    #[must_use]
+    pub fn lower(&self, i: usize, j: usize) -> f64 {
+        // The scale is a power of two: its reciprocal is exact.
+        self.factor.get(i, j) / self.scale[i]
+    }
+
+    /// `D`, powers of two: `D H D` has its diagonal between 1 and 4 and is what was factored.
+    #[must_use]
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    /// Trace of `D H D`, the squared Frobenius norm of its factor.
+    #[must_use]
+    pub fn scaled_trace(&self) -> f64 {
+        (0..self.n()).flat_map(|j| &self.factor.column(j)[j..]).map(|entry| entry * entry).sum()
+    }
+
+    /// `b ← H⁻¹ b`.
+    pub fn solve(&self, b: &mut [f64]) {
+        self.solve_lower(b);
+        self.solve_lower_transposed(b);
+    }
+
+    /// `b ← L⁻¹ b`.
+    pub fn solve_lower(&self, b: &mut [f64]) {
+        b.iter_mut().zip(&self.scale).for_each(|(b, scale)| *b *= scale);
+        let n = self.n();
+        let b = MatMut::from_column_major_slice_mut(b, n, 1);
+        solve_lower_triangular_in_place(self.factor.as_faer(), b, Par::Seq);
+    }
+
+    /// `b ← L⁻ᵀ b`.
+    pub fn solve_lower_transposed(&self, b: &mut [f64]) {
+        let n = self.n();
+        let column = MatMut::from_column_major_slice_mut(b, n, 1);
+        solve_upper_triangular_in_place(self.factor.as_faer().transpose(), column, Par::Seq);
+        b.iter_mut().zip(&self.scale).for_each(|(b, scale)| *b *= scale);
+    }
+
+    /// `out = L⁻¹ X`, row-major `n × d`, block of columns by block of columns.
+    pub fn solve_lower_rows(&self, x: Rows<'_>, out: &mut Vec<f64>) {
+        let (n, d) = (x.n(), x.d());
+        agree("rows of X", n, self.n());
+        out.resize(n * d, 0.0);
+        let columns = MatMut::from_column_major_slice_mut(out, d, n);
+        let threads = worth_threads(n * n * d / 2);
+        for_each_row_block(columns, COLUMN_BLOCK, threads, &|start, mut block| {
+            for (i, scale) in self.scale.iter().enumerate() {
+                for (k, x) in x.row(i)[start..start + block.nrows()].iter().enumerate() {
+                    block[(k, i)] = x * scale;
+                }
+            }
+            solve_lower_triangular_in_place(self.factor.as_faer(), block.transpose_mut(), Par::Seq);
+        });
+    }
+
+    /// `L⁻¹`, its upper triangle zero.
+    #[must_use]
+    pub fn inverse_lower(&self) -> SquareMatrix {
+        let mut inverse = SquareMatrix::zeros(self.n());
+        invert_lower_triangular(inverse.as_faer_mut(), self.factor.as_faer(), Par::Seq);
+        for (j, scale) in self.scale.iter().enumerate() {
+            inverse.column_mut(j).iter_mut().for_each(|entry| *entry *= scale);
+        }
+        inverse
+    }
+
+    /// A lower bound of the 1-norm condition number of `D H D`, `H` scaled to a diagonal between 1 and 4, nearly always
+    /// within a factor 3.
+    #[must_use]
+    pub fn condition_estimate(&self) -> f64 {
+        let n = self.n();
+        let l = self.factor.as_faer();
+        let mut h = SquareMatrix::zeros(n);
+        matmul(
+            h.as_faer_mut(),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            l,
+            BlockStructure::TriangularLower,
+            l.transpose(),
+            BlockStructure::TriangularUpper,
+            1.0,
+            Par::Seq,
+        );
+        h.mirror_lower();
+        let norm = (0..n).map(|j| h.column(j).iter().map(|h| h.abs()).sum::<f64>()).fold(0.0, f64::max);
+        let inverse_norm = inverse_norm_estimate(n, |b| {
+            let mut b = MatMut::from_column_major_slice_mut(b, n, 1);
+            solve_lower_triangular_in_place(l, b.as_mut(), Par::Seq);
+            solve_upper_triangular_in_place(l.transpose(), b, Par::Seq);
+        });
+        norm * inverse_norm
+    }
+
+    /// Powers of two that bring the diagonal of `h` into [1, 4). False if it is not positive and finite.
+    fn set_scale(&mut self, h: &SquareMatrix) -> bool {
+        agree("size of H", h.n(), self.n());
+        self.scale.iter_mut().zip(h.diagonal()).all(|(scale, h)| match unit_scale_of_square(h) {
+            Some(unit) => {
+                *scale = unit;
+                true
+            }
+            None => false,
+        })
+    }
+
+    fn try_shift(&mut self, h: &SquareMatrix, shift: f64) -> bool {
+        for j in 0..self.n() {
+            let column = &mut self.factor.column_mut(j)[j..];
+            let scaled = self.scale[j..].iter().zip(&h.column(j)[j..]);
+            column.iter_mut().zip(scaled).for_each(|(out, (scale, h))| *out = h * self.scale[j] * scale);
+            column[0] += shift * column[0];
+        }
+        let stack = self.scratch.stack();
+        cholesky_in_place(self.factor.as_faer_mut(), LltRegularization::default(), Par::Seq, stack, Spec::default())
+            .is_ok()
+            && self.factor.diagonal().all(|pivot| pivot.is_finite() && pivot > 0.0)
+    }
+
+    /// Take `Rᵀ`, signs made positive, as the factor.
+    fn take_transposed(&mut self, r: faer::MatRef<'_, f64>, least: f64) -> bool {
+        for j in 0..self.n() {
+            let pivot = r[(j, j)];
+            let column_norm = r.col(j).get(..j + 1).norm_l2();
+            // Written so that NaN fails.
+            if !(pivot.abs() > least * column_norm && pivot.is_finite()) {
+                return false;
+            }
+            let sign = 1.0_f64.copysign(pivot);
+            for i in j..self.n() {
+                self.factor.set(i, j, sign * r[(j, i)]);
+            }
+        }
+        true
+    }
+}
+
+/// The power of two `p` with `1 ≤ p² h < 4`; `None` unless `h` is positive and finite.
+fn unit_scale_of_square(h: f64) -> Option<f64> {
+    (h > 0.0 && h.is_finite()).then(|| power_of_two(-exponent(h).div_euclid(2)))
+}
+
+/// The power of two `p` with `1 ≤ p h < 2`, or the nearest normal one; `None` unless `h` is positive and finite.
+fn unit_scale(h: f64) -> Option<f64> {
+    (h > 0.0 && h.is_finite()).then(|| power_of_two((-exponent(h)).clamp(-1022, 1023)))
+}
+
+/// `⌊log₂ h⌋` of a positive finite number, subnormal ones included.
+fn exponent(h: f64) -> i32 {
+    const SUBNORMAL_SHIFT: i32 = 54;
+    let biased = |h: f64| i32::try_from(h.to_bits() >> 52).unwrap_or(0);
+    if h < f64::MIN_POSITIVE {
+        biased(h * power_of_two(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT
+    } else {
+        biased(h) - 1023
+    }
+}
+
+/// `2^e` for `−1022 ≤ e ≤ 1023`.
+fn power_of_two(e: i32) -> f64 {
+    f64::from_bits(u64::from((e + 1023).unsigned_abs()) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{
+        Random, U, gram, max_abs, on_one_two_and_three_threads, product, rows, times, transpose,
+    };
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lower(factor: &Cholesky) -> SquareMatrix {
+        SquareMatrix::from_fn(factor.n(), |i, j| if j > i { 0.0 } else { factor.lower(i, j) })
+    }
+
+    /// A well-conditioned matrix: a Gram matrix of three times as many random columns as rows.
+    fn positive_definite(n: usize, random: &mut Random) -> SquareMatrix {
+        let d = 3 * n;
+        gram(rows(&random.vector(n * d), n, d), &vec![1.0; d], |t| t)
+    }
+
+    /// `|A − B| ≤ factor · |L||Lᵀ|`, entry by entry.
+    fn assert_close(a: &SquareMatrix, b: &SquareMatrix, factor: f64, l: &SquareMatrix) {
+        let size = product(l, &transpose(l), f64::abs);
+        for (k, (a, b)) in a.data().iter().zip(b.data()).enumerate() {
+            assert!((a - b).abs() <= factor * size.data()[k], "{a} and {b} at {k}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_factor_reproduces_the_matrix_within_its_backward_error(n in 1_usize..20, seed: u64) {
+            let h = positive_definite(n, &mut Random::new(seed));
+            let mut factor = Cholesky::new(n);
+            prop_assert!(factor.factor(&h));
+            let l = lower(&factor);
+            // γ_{n+1} of the theorem and n u of the product that checks it.
+            assert_close(&h, &product(&l, &transpose(&l), |t| t), (2 * n + 2) as f64 * U, &l);
+        }
+
+        #[test]
+        fn a_solve_leaves_a_residual_of_its_backward_error(n in 1_usize..20, seed: u64) {
+            let mut random = Random::new(seed);
+            let (h, b) = (positive_definite(n, &mut random), random.vector(n));
+            let mut factor = Cholesky::new(n);
+            prop_assert!(factor.factor(&h));
+            let mut x = b.clone();
+            factor.solve(&mut x);
+            let l = lower(&factor);
+            let size = times(&product(&l, &transpose(&l), f64::abs), &x.iter().map(|x| x.abs()).collect::<Vec<_>>());
+            // Higham, theorem 10.4: γ_{3n+1}; two more roundings a pivot because it is multiplied by as a reciprocal,
+            // and n + 1 for the residual itself.
+            for ((r, b), size) in times(&h, &x).iter().zip(&b).zip(&size) {
+                prop_assert!((r - b).abs() <= (4 * n + 6) as f64 * U * size, "{r} instead of {b}");
+            }
+        }
+
+        #[test]
+        fn the_inverse_of_the_factor_and_the_solved_rows_agree_with_the_solves(n in 1_usize..20, d in 1_usize..20, seed: u64) {
+            let mut random = Random::new(seed);
+            let (h, data) = (positive_definite(n, &mut random), random.vector(n * d));
+            let mut factor = Cholesky::new(n);
+            prop_assert!(factor.factor(&h));
+            let (inverse, l) = (factor.inverse_lower(), lower(&factor));
+            let growth = product(&product(&inverse, &l, f64::abs), &transpose(&transpose(&inverse)), f64::abs);
+            let mut solved = Vec::new();
+            factor.solve_lower_rows(rows(&data, n, d), &mut solved);
+            for k in 0..d {
+                let mut column: Vec<f64> = (0..n).map(|i| data[i * d + k]).collect();
+                let abs: Vec<f64> = column.iter().map(|x| x.abs()).collect();
+                let (by_inverse, bound) = (times(&inverse, &column), times(&growth, &abs));
+                factor.solve_lower(&mut column);
+                for i in 0..n {
+                    // Either way: |error| ≤ γ_{n+2} |L⁻¹||L||L⁻¹||x| (Higham, (8.3) and (14.9)), three ways compared.
+                    let tolerance = 3.0 * (n + 2) as f64 * U * bound[i];
+                    prop_assert!((solved[i * d + k] - column[i]).abs() <= tolerance);
+                    prop_assert!((by_inverse[i] - column[i]).abs() <= tolerance);
+                }
+            }
+        }
+
+        #[test]
+        fn the_condition_estimate_is_a_lower_bound_and_within_a_factor_three(n in 1_usize..12, seed in 0_u64..1000) {
+            let h = positive_definite(n, &mut Random::new(seed));
+            let mut factor = Cholesky::new(n);
+            prop_assert!(factor.factor(&h));
+            let scaled = SquareMatrix::from_fn(n, |i, j| h.get(i, j) * factor.scale[i] * factor.scale[j]);
+            let mut unscaled = factor.clone();
+            unscaled.scale.fill(1.0);
+            let norm = |m: &dyn Fn(usize) -> Vec<f64>| (0..n).map(|j| m(j).iter().map(|x| x.abs()).sum()).fold(0.0, f64::max);
+            let exact: f64 = norm(&|j| scaled.column(j).to_vec())
+                * norm(&|j| {
+                    let mut unit = vec![0.0; n];
+                    unit[j] = 1.0;
+                    unscaled.solve(&mut unit);
+                    unit
+                });
+            let estimate = factor.condition_estimate();
+            // Both are sums of solves with relative errors of a few n u cond, below 1e-8 for the cond < 1e5 here.
+            prop_assert!(exact < 1e5 && estimate <= exact * (1.0 + 1e-8) && 3.0 * estimate >= exact, "{estimate}, {exact}");
+        }
+    }
+
+    #[test]
+    fn rows_two_hundred_decades_apart_factor_as_well_as_the_same_rows_at_one_size() {
+        let n = 6;
+        let h = positive_definite(n, &mut Random::new(3));
+        let power = |i: usize| 2.0_f64.powi([330, -330, 0, 150, -200, 77][i]);
+        let graded = SquareMatrix::from_fn(n, |i, j| h.get(i, j) * power(i) * power(j));
+        let (mut plain, mut factor) = (Cholesky::new(n), Cholesky::new(n));
+        assert!(plain.factor(&h) && factor.factor(&graded));
+        assert_eq!(factor.factor_scaled(&graded), Some(0.0));
+        for i in 0..n {
+            for j in 0..=i {
+                // Powers of two commute with every rounding.
+                assert_eq!(factor.lower(i, j), plain.lower(i, j) * power(i));
+            }
+        }
+    }
+
+    #[test]
+    fn a_singular_matrix_needs_a_shift_and_reports_it() {
+        // Two equal rows, and a third to keep the shift relative to each diagonal entry.
+        let h = SquareMatrix::from_fn(3, |i, j| [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1e40]][i][j]);
+        let mut factor = Cholesky::new(3);
+        assert!(!factor.factor(&h));
+        let Some(shift) = factor.factor_scaled(&h) else { panic!("no shift was enough") };
+        assert!(shift > 0.0 && shift <= 1e-14, "shift {shift}");
+        assert!((factor.lower(2, 2) / 1e20 - 1.0).abs() < 1e-13);
+    }
+
+    #[test]
+    fn indefinite_and_non_finite_matrices_are_refused() {
+        let mut factor = Cholesky::new(2);
+        for entries in [
+            [1.0, 2.0, 2.0, 1.0],
+            [-1.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 0.0],
+            [1.0, f64::NAN, f64::NAN, 1.0],
+            [f64::NAN, 0.0, 0.0, 1.0],
+            [1.0, f64::INFINITY, f64::INFINITY, 1.0],
+            [f64::INFINITY, 0.0, 0.0, 1.0],
+        ] {
+            let h = SquareMatrix::from_fn(2, |i, j| entries[2 * i + j]);
+            assert!(!factor.factor(&h), "{entries:?} was factored");
+            assert_eq!(factor.factor_scaled(&h), None, "{entries:?} was factored");
+        }
+        for data in [[1.0, f64::NAN, 0.0, 1.0], [f64::INFINITY, 0.0, 0.0, 1.0], [0.0; 4], [1.0, 2.0, 2.0, 4.0]] {
+            assert!(!factor.factor_by_qr(rows(&data, 2, 2), &[1.0, 1.0]), "{data:?} was factored");
+        }
+        assert!(!factor.factor_by_qr(rows(&[1.0, 2.0], 2, 1), &[1.0]), "more rows than columns");
+    }
+
+    #[test]
+    fn the_qr_factor_keeps_what_forming_the_matrix_loses() {
+        // Läuchli's rows: L_22 = ε √((2 + ε²)/(1 + ε²)), while the formed matrix is exactly singular.
+        let e = 1e-10;
+        let data = [1.0, e, 0.0, 1.0, 0.0, e];
+        let mut formed = SquareMatrix::zeros(2);
+        super::super::WeightedGram::new(2, 3).form(rows(&data, 2, 3), &[1.0; 3], &mut formed);
+        let mut factor = Cholesky::new(2);
+        assert!(!factor.factor(&formed));
+        assert!(factor.factor_by_qr(rows(&data, 2, 3), &[1.0; 3]));
+        // An error of a few u in columns of norm 1 is one of a few u/ε = 1e-6 in L_22.
+        assert!((factor.lower(1, 1) / (e * 2.0_f64.sqrt()) - 1.0).abs() < 1e-5);
+    }
+
+    proptest! {
+        #[test]
+        fn the_qr_factor_is_the_cholesky_factor(n in 1_usize..12, extra in 0_usize..40, seed: u64) {
+            let d = 3 * n + extra;
+            let mut random = Random::new(seed);
+            let (data, s) = (random.vector(n * d), random.weights(d, 2.0));
+            let x = rows(&data, n, d);
+            let (h, mut factor) = (gram(x, &s, |t| t), Cholesky::new(n));
+            prop_assert!(factor.factor_by_qr(x, &s));
+            let l = lower(&factor);
+            let back = product(&l, &transpose(&l), |t| t);
+            for i in 0..n {
+                prop_assert!(l.get(i, i) > 0.0);
+                for j in 0..n {
+                    // Columns of √S Xᵀ are perturbed by γ̃_{nd} of their norms (Higham, theorem 19.4).
+                    let tolerance = 4.0 * (n * d) as f64 * U * (h.get(i, i) * h.get(j, j)).sqrt();
+                    prop_assert!((back.get(i, j) - h.get(i, j)).abs() <= tolerance);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn solved_rows_have_the_same_bits_for_any_number_of_threads() {
+        let (n, d) = (40, 1500);
+        let mut random = Random::new(8);
+        let (h, data) = (positive_definite(n, &mut random), random.vector(n * d));
+        let mut factor = Cholesky::new(n);
+        assert!(factor.factor(&h));
+        assert!(d > 4 * COLUMN_BLOCK && n * n * d / 2 > 1_000_000, "too small to be parallel");
+        let [one, two, three] = on_one_two_and_three_threads(|| {
+            let mut solved = Vec::new();
+            factor.solve_lower_rows(rows(&data, n, d), &mut solved);
+            solved
+        });
+        assert!(max_abs(&one) > 0.0);
+        assert_eq!(one, two);
+        assert_eq!(one, three);
+    }
+
+    #[test]
+    fn powers_of_two_are_found_at_both_ends_of_the_range() {
+        for h in [1.0, 3.999, 4.0, 0.25, f64::MIN_POSITIVE, f64::from_bits(1), f64::MAX, 1e-310, 1e200] {
+            let Some(p) = unit_scale_of_square(h) else { panic!("no scale for {h}") };
+            assert!((1.0..4.0).contains(&(h * p * p)), "{h} scaled to {}", h * p * p);
+            let Some(p) = unit_scale(h) else { panic!("no scale for {h}") };
+            assert!((1.0..4.0).contains(&(h * p)) || h < f64::MIN_POSITIVE, "{h} scaled to {}", h * p);
+        }
+    }
+}
