@@ -192,7 +192,8 @@ def check_kkt(
     X, y = check.data(X, y, network("net", net).n_features)
     beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
     check.precision(precision)
-    return KKTReport(**_core.diagonal_check_kkt(X, y, *net.start, beta=beta, n_jobs=check.jobs(n_jobs)))
+    threads = check.jobs(n_jobs)
+    return KKTReport(**_core.diagonal_check_kkt(X, y, *net.start, beta=beta, n_jobs=threads))
 
 
 def network(name: str, net: object) -> DiagonalNetwork:

@@ -29,6 +29,10 @@ def biased():
     return ib.DiagonalNetwork(*random.standard_normal((4, 9)), log_magnitude=-0.7)
 
 
+KINDS = ("network", "limit", "kkt", "path", "flow", "interrupt", "potential", "data")
+
+
+@pytest.fixture(scope="module")
 def results():
     limit = ib.limit(NET, DATA.X, DATA.y)
     flow = ib.gradient_flow(NET, DATA.X, DATA.y, TIMES)
@@ -293,15 +297,15 @@ def test_a_network_is_a_value():
 # Results
 
 
-@pytest.mark.parametrize("kind", results())
-def test_results_pickle(kind):
-    thing = results()[kind]
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_pickle(kind, results):
+    thing = results[kind]
     assert same(pickle.loads(pickle.dumps(thing)), thing)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in results() if kind != "interrupt"])
-def test_results_are_frozen(kind):
-    thing = results()[kind]
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "interrupt"])
+def test_results_are_frozen(kind, results):
+    thing = results[kind]
     name = dataclasses.fields(thing)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(thing, name, None)

@@ -1,5 +1,7 @@
 """Figures: what is drawn, on which axes, and that nothing outside of them changes."""
 
+from functools import cache
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -12,16 +14,26 @@ mpl.use("Agg")
 
 DATA = ib.datasets.sparse_regression(n_samples=5, n_features=20, n_nonzero=2, seed=0)
 NET = ib.DiagonalNetwork.from_scale_shape(20, scale=1e-3)
-FLOW = ib.gradient_flow(NET, DATA.X, DATA.y, np.concatenate([[0.0], np.logspace(-1, 3, 30)]))
-LIMIT = ib.limit(NET, DATA.X, DATA.y)
 TABLE = {
     "scale": [1e-1, 1e-5, 1e-3] * 2,
     "shape": [0.9, 0.9, 0.9, 0.0, 0.0, 0.0],
     "test_mse": [0.9, 0.4, 0.8, 0.8, 0.02, 0.3],
 }
+
+
+@cache
+def flow():
+    return ib.gradient_flow(NET, DATA.X, DATA.y, np.concatenate([[0.0], np.logspace(-1, 3, 30)]))
+
+
+@cache
+def limit():
+    return ib.limit(NET, DATA.X, DATA.y)
+
+
 PLOTS = {
-    "trajectory": lambda ax=None: ib.plot.trajectory(FLOW, ax=ax),
-    "coefficients": lambda ax=None: ib.plot.coefficients(LIMIT, ax=ax),
+    "trajectory": lambda ax=None: ib.plot.trajectory(flow(), ax=ax),
+    "coefficients": lambda ax=None: ib.plot.coefficients(limit(), ax=ax),
     "shape_and_scale": lambda ax=None: ib.plot.shape_and_scale(TABLE, ax=ax),
 }
 
@@ -66,29 +78,29 @@ def test_lines_can_be_told_apart_without_colour(name):
 
 
 def test_a_trajectory_shows_the_seven_largest_on_a_logarithmic_time_without_t_0():
-    ax = ib.plot.trajectory(FLOW, ax=Figure().subplots())
+    ax = ib.plot.trajectory(flow(), ax=Figure().subplots())
     assert ax.get_xscale() == "log"
-    largest = np.argsort(-np.abs(FLOW.beta[-1]))[:7]
+    largest = np.argsort(-np.abs(flow().beta[-1]))[:7]
     assert labels(ax) == [rf"$\beta_{{{i}}}$" for i in largest]
     for i, line in zip(largest, ax.get_lines(), strict=True):
-        assert np.array_equal(line.get_xdata(), FLOW.t[1:])
-        assert np.array_equal(line.get_ydata(), FLOW.beta[1:, i])
+        assert np.array_equal(line.get_xdata(), flow().t[1:])
+        assert np.array_equal(line.get_ydata(), flow().beta[1:, i])
     assert len(ax.collections[0].get_paths()) == 13  # the others, in grey
 
 
 def test_a_trajectory_of_t_0_alone_is_drawn_on_a_linear_time():
-    flow = ib.gradient_flow(NET, DATA.X, DATA.y, [0.0])
-    assert ib.plot.trajectory(flow, ax=Figure().subplots()).get_xscale() == "linear"
+    start = ib.gradient_flow(NET, DATA.X, DATA.y, [0.0])
+    assert ib.plot.trajectory(start, ax=Figure().subplots()).get_xscale() == "linear"
 
 
 def test_coefficients_carry_their_bounds():
-    ax = ib.plot.coefficients(LIMIT, ax=Figure().subplots())
+    ax = ib.plot.coefficients(limit(), ax=Figure().subplots())
     points, _, (bars,) = ax.containers[0].lines
-    assert np.array_equal(points.get_ydata(), LIMIT.beta)
+    assert np.array_equal(points.get_ydata(), limit().beta)
     heights = [segment[1, 1] - segment[0, 1] for segment in bars.get_segments()]
     # end points are rounded to the spacing of beta itself
-    assert np.allclose(heights, 2.0 * LIMIT.error_bound, rtol=0.0, atol=2.0**-52 * np.abs(LIMIT.beta).max())
-    assert labels(ax) == [rf"$\beta_i(\infty)$, proven to {LIMIT.error_bound.max():.0e}"]
+    assert np.allclose(heights, 2.0 * limit().error_bound, rtol=0.0, atol=2.0**-52 * np.abs(limit().beta).max())
+    assert labels(ax) == [rf"$\beta_i(\infty)$, proven to {limit().error_bound.max():.0e}"]
 
 
 def test_coefficients_without_bounds_claim_none():
