@@ -178,7 +178,8 @@ class HyperbolicEntropy:
             _core.diagonal_limit(X, y, *start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
         )
 
-    def _evaluate(self, beta: ArrayLike) -> tuple[Array, Array, Array]:
+    def _evaluate(self, beta: ArrayLike) -> list[Array]:
+        """Value, gradient and second derivative of every coordinate."""
         point = check.array("beta", beta, "(n_features,)")
         return _core.diagonal_potential(point, *self._for(point.size, "beta"))
 
