@@ -225,10 +225,10 @@ impl<'a, R: Real> Run<'a, R> {
         system.rhs(self.t + h, &self.y_new, &mut self.dy_new);
         self.stats.rhs += 1;
         for ((d, new), old) in self.difference.iter_mut().zip(&self.dy_new).zip(&self.dy) {
-            *d = ((*new - *old) / h).to_f64();
+            *d = (*new - *old).to_f64();
         }
-        let bend = system.error_norm(&self.difference);
-        if bend.is_finite() { first_step(slope, bend, order, self.options.rtol, cap) } else { short }
+        let change = system.error_norm(&self.difference);
+        if change.is_finite() { first_step(slope, change, short, order, self.options.rtol, cap) } else { short }
     }
 
     /// The step to take when `h` is wanted, and where it ends: the end of the interval is met exactly, and not with a

@@ -80,7 +80,9 @@ fn errors<S: System<D>>(stepper: &mut impl Stepper<D, S>, system: &mut S, steps:
 /// Measured orders at the end, of dense and of refined output, between `steps` and `2·steps` steps.
 fn orders<S: System<D>, M: Stepper<D, S>>(make: impl Fn(&S) -> M, system: &mut S, steps: u32) -> [f64; 3] {
     let coarse = errors(&mut make(system), system, steps);
+    eprintln!("{coarse:?}");
     let fine = errors(&mut make(system), system, 2 * steps);
+    eprintln!("{fine:?}");
     std::array::from_fn(|k| (coarse[k] / fine[k]).log2())
 }
 
