@@ -36,7 +36,7 @@ where
         return Err(InvalidOption { name: "y", found: y.len() as f64, expected: "as long as the system's dimension" });
     }
     if !(t.is_finite() && t <= t_end) {
-        return Err(InvalidOption { name: "t_end", found: t_end.to_f64(), expected: "at least the initial time" });
+        return Err(InvalidOption { name: "t_end", found: t_end.to_f64(), expected: "at least the initial time, which must be finite" });
     }
     let t_end = if t_end.is_finite() { t_end } else { R::from_f64(f64::MAX) };
     let mut run = Run::new(t, y, t_end, options);
@@ -225,10 +225,10 @@ impl<'a, R: Real> Run<'a, R> {
         system.rhs(self.t + h, &self.y_new, &mut self.dy_new);
         self.stats.rhs += 1;
         for ((d, new), old) in self.difference.iter_mut().zip(&self.dy_new).zip(&self.dy) {
-            *d = ((*new - *old) / h).to_f64();
+            *d = (*new - *old).to_f64();
         }
-        let bend = system.error_norm(&self.difference);
-        if bend.is_finite() { first_step(slope, bend, order, self.options.rtol, cap) } else { short }
+        let change = system.error_norm(&self.difference);
+        if change.is_finite() { first_step(slope, change, short, order, self.options.rtol, cap) } else { short }
     }
 
     /// The step to take when `h` is wanted, and where it ends: the end of the interval is met exactly, and not with a
