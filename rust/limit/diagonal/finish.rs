@@ -20,6 +20,8 @@ use super::{Limit, Options, judge, relative_residual};
 const TIGHT: f64 = 1e-10;
 /// A binary64 residual above this part of the targets does.
 const SMALL_RESIDUAL: f64 = 1e-13;
+/// Binary64 exponents longer than this cost more digits than the reported errors should.
+const SHORT: f64 = 100.0;
 /// Movement of the exponents since the last factorization up to which it also serves the certificate.
 const NEARBY: f64 = 0.03;
 
@@ -41,7 +43,7 @@ impl Finished {
         let bounds = options.bounds;
         if space.kernel().is_some() {
             let plain = Self::in_binary64(space, start, work, outcome, bounds);
-            if outcome.end == End::Interrupted || plain.suffices(space, work) {
+            if outcome.end == End::Interrupted || (start.largest_root() <= SHORT && plain.suffices(space, work)) {
                 return plain;
             }
             return Self::refined(space, start, work, outcome, bounds).unwrap_or(plain);
