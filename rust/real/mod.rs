@@ -1,9 +1,11 @@
 //! The numbers everything is computed with: binary64 and double-double behind one trait.
 
+mod dispatch;
 mod double_double;
 mod float64;
+pub mod vector;
 
-pub use double_double::DoubleDouble;
+pub use double_double::{DoubleDouble, quick_two_sum, two_prod, two_sum};
 
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
