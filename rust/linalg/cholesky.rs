@@ -9,12 +9,12 @@
 
 use super::blocks::{for_each_row_block, worth_threads};
 use super::condition::inverse_norm_estimate;
+use super::powers_of_two::unit_scale_of_square;
 use super::scratch::Scratch;
 use super::shape::agree;
-use super::{Rows, SquareMatrix};
+use super::{Rows, SquareMatrix, weighted_qr};
 use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, Par, Spec};
@@ -23,8 +23,6 @@ use faer::{Accum, MatMut, Par, Spec};
 const SHIFTS: [f64; 13] = [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
 /// Columns of one block of `L⁻¹X`.
 const COLUMN_BLOCK: usize = 256;
-/// Householder vectors applied together in [`Cholesky::factor_by_qr`].
-const QR_BLOCK: usize = 32;
 
 /// A Cholesky factorization with its workspace, reused from matrix to matrix.
 ///
@@ -71,35 +69,13 @@ impl Cholesky {
     }
 
     /// `X diag(s) Xᵀ = L Lᵀ` without forming it: `Lᵀ` is the triangular factor of `√S Xᵀ`, with errors of
-    /// `cond(√S Xᵀ) u` where the formed matrix has its square. False below full row rank to working precision, that is
-    /// where `|R_jj| ≤ (n + d) ε ‖column j‖`, and if anything is not finite.
+    /// `cond(√S Xᵀ) u` where the formed matrix has its square. False if a row of `X` lies in the span of those before it up
+    /// to about `16 (512 + 3n) ε` of its weighted norm (so always if `n > d`), or if anything is not finite.
     pub fn factor_by_qr(&mut self, x: Rows<'_>, s: &[f64]) -> bool {
         let (n, d) = (x.n(), x.d());
         agree("shapes of X and s", (n, s.len()), (self.n(), d));
-        if n > d {
-            return false;
-        }
-        let mut weighted = vec![0.0; n * d];
-        for (i, row) in weighted.chunks_exact_mut(d).enumerate() {
-            for ((w, x), s) in row.iter_mut().zip(x.row(i)).zip(s) {
-                *w = s.sqrt() * x;
-            }
-            let peak = row.iter().fold(0.0, |peak, w| if w.is_nan() { f64::NAN } else { w.abs().max(peak) });
-            let Some(scale) = unit_scale(peak) else { return false };
-            self.scale[i] = scale;
-            for w in row.iter_mut() {
-                *w *= scale;
-            }
-        }
-        let mut a = MatMut::from_column_major_slice_mut(&mut weighted, d, n);
-        let mut coefficients = faer::Mat::<f64>::zeros(QR_BLOCK.min(n.max(1)), n);
-        let block = coefficients.nrows();
-        let mut scratch = Scratch::new(qr_in_place_scratch::<f64>(d, n, block, Par::Seq, Spec::default()));
-        let info = qr_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, scratch.stack(), Spec::default());
-        if info.rank < n {
-            return false;
-        }
-        self.take_transposed(a.as_ref(), (n + d) as f64 * f64::EPSILON)
+        self.scale.iter_mut().enumerate().for_each(|(i, scale)| *scale = weighted_qr::scale_of_row(x.row(i), s));
+        weighted_qr::triangle(x, s, &self.scale, &mut self.factor)
     }
 
     /// Entry of `L`, row `i`, column `j ≤ i`.
@@ -211,49 +187,6 @@ impl Cholesky {
             .is_ok()
             && self.factor.diagonal().all(|pivot| pivot.is_finite() && pivot > 0.0)
     }
-
-    /// Take `Rᵀ`, signs made positive, as the factor.
-    fn take_transposed(&mut self, r: faer::MatRef<'_, f64>, least: f64) -> bool {
-        for j in 0..self.n() {
-            let pivot = r[(j, j)];
-            let column_norm = r.col(j).get(..j + 1).norm_l2();
-            // Written so that NaN fails.
-            if !(pivot.abs() > least * column_norm && pivot.is_finite()) {
-                return false;
-            }
-            let sign = 1.0_f64.copysign(pivot);
-            for i in j..self.n() {
-                self.factor.set(i, j, sign * r[(j, i)]);
-            }
-        }
-        true
-    }
-}
-
-/// The power of two `p` with `1 ≤ p² h < 4`; `None` unless `h` is positive and finite.
-fn unit_scale_of_square(h: f64) -> Option<f64> {
-    (h > 0.0 && h.is_finite()).then(|| power_of_two(-exponent(h).div_euclid(2)))
-}
-
-/// The power of two `p` with `1 ≤ p h < 2`, or the nearest normal one; `None` unless `h` is positive and finite.
-fn unit_scale(h: f64) -> Option<f64> {
-    (h > 0.0 && h.is_finite()).then(|| power_of_two((-exponent(h)).clamp(-1022, 1023)))
-}
-
-/// `⌊log₂ h⌋` of a positive finite number, subnormal ones included.
-fn exponent(h: f64) -> i32 {
-    const SUBNORMAL_SHIFT: i32 = 54;
-    let biased = |h: f64| i32::try_from(h.to_bits() >> 52).unwrap_or(0);
-    if h < f64::MIN_POSITIVE {
-        biased(h * power_of_two(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT
-    } else {
-        biased(h) - 1023
-    }
-}
-
-/// `2^e` for `−1022 ≤ e ≤ 1023`.
-fn power_of_two(e: i32) -> f64 {
-    f64::from_bits(u64::from((e + 1023).unsigned_abs()) << 52)
 }
 
 #[cfg(test)]
@@ -443,6 +376,23 @@ mod tests {
     }
 
     #[test]
+    fn the_qr_factor_of_many_features_is_that_of_the_formed_matrix() {
+        let (n, d) = (5, 4000);
+        let mut random = Random::new(12);
+        let (data, s) = (random.vector(n * d), random.weights(d, 8.0));
+        let x = rows(&data, n, d);
+        let (mut by_qr, mut formed) = (Cholesky::new(n), Cholesky::new(n));
+        assert!(by_qr.factor_by_qr(x, &s) && formed.factor(&gram(x, &s, |t| t)));
+        for i in 0..n {
+            for j in 0..=i {
+                // Backward errors γ̃_{nd} of both, rows of condition below 10.
+                let tolerance = 40.0 * (n * d) as f64 * U * formed.lower(i, i).abs();
+                assert!((by_qr.lower(i, j) - formed.lower(i, j)).abs() <= tolerance);
+            }
+        }
+    }
+
+    #[test]
     fn solved_rows_have_the_same_bits_for_any_number_of_threads() {
         let (n, d) = (40, 1500);
         let mut random = Random::new(8);
@@ -458,15 +408,5 @@ mod tests {
         assert!(max_abs(&one) > 0.0);
         assert_eq!(one, two);
         assert_eq!(one, three);
-    }
-
-    #[test]
-    fn powers_of_two_are_found_at_both_ends_of_the_range() {
-        for h in [1.0, 3.999, 4.0, 0.25, f64::MIN_POSITIVE, f64::from_bits(1), f64::MAX, 1e-310, 1e200] {
-            let Some(p) = unit_scale_of_square(h) else { panic!("no scale for {h}") };
-            assert!((1.0..4.0).contains(&(h * p * p)), "{h} scaled to {}", h * p * p);
-            let Some(p) = unit_scale(h) else { panic!("no scale for {h}") };
-            assert!((1.0..4.0).contains(&(h * p)) || h < f64::MIN_POSITIVE, "{h} scaled to {}", h * p);
-        }
     }
 }

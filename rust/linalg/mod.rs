@@ -26,6 +26,7 @@ mod cholesky;
 mod condition;
 mod dense_lu;
 mod gram;
+mod powers_of_two;
 mod qr;
 mod rows;
 mod scratch;
@@ -35,6 +36,7 @@ mod square;
 mod testing;
 mod tridiagonal;
 mod tridiagonal_lu;
+mod weighted_qr;
 
 pub use cholesky::Cholesky;
 pub use dense_lu::ShiftedLu;

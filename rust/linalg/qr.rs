@@ -253,8 +253,8 @@ mod tests {
             basis.solve_r_transposed(&b, &mut whitened);
             // cond(R) ≤ n ‖R‖/1e-2 amplifies the backward error.
             let bound = tolerance(n, d) * (n * d) as f64 * 1e2;
-            for i in 0..n {
-                prop_assert!((whitened[i] - dot(basis.q_rows().row(i), &beta)).abs() <= bound);
+            for (i, whitened) in whitened.iter().enumerate() {
+                prop_assert!((whitened - dot(basis.q_rows().row(i), &beta)).abs() <= bound);
             }
             let mut nu = vec![0.0; n];
             basis.solve_r(&w, &mut nu);

@@ -18,6 +18,9 @@ use faer::linalg::householder::{
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Spec, c64};
 
+/// Reflections multiplied out together.
+const BLOCK: usize = 16;
+
 /// `A = Q T Qᵀ` and the factorizations of `shift I − T` in use.
 #[derive(Clone, Debug)]
 pub struct SymmetricTridiagonal {
@@ -37,6 +40,7 @@ impl SymmetricTridiagonal {
     #[must_use]
     pub fn new(n: usize) -> Self {
         let last = n.saturating_sub(1);
+        let block = BLOCK.min(last.max(1));
         Self {
             q: identity(n),
             diagonal: vec![0.0; n],
@@ -44,10 +48,10 @@ impl SymmetricTridiagonal {
             real: TridiagonalLu::new(n),
             complex: Vec::new(),
             reflectors: SquareMatrix::zeros(n),
-            coefficients: Mat::zeros(1, last),
+            coefficients: Mat::zeros(block, last),
             scratch: Scratch::new(faer::dyn_stack::StackReq::any_of(&[
                 tridiag_in_place_scratch::<f64>(n, Par::Seq, Spec::default()),
-                apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(last, 1, last),
+                apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(last, block, last),
             ])),
             work: Vec::new(),
         }
@@ -143,7 +147,7 @@ impl SymmetricTridiagonal {
         self.complex[slot].solve((re, im));
     }
 
-    /// Multiply the reflections out. They leave the first coordinate alone.
+    /// Multiply the reflections out, block by block. They leave the first coordinate alone.
     fn form_q(&mut self) {
         let n = self.n();
         self.q.data_mut().fill(0.0);
