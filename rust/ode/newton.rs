@@ -33,6 +33,11 @@ pub enum Convergence {
     Interrupted,
 }
 
+/// Hairer's program carries `η` down to the unit round-off. An iteration that ends in round-off (or in an error norm that
+/// knows its own) shows a rate of next to 0 that the next step does not repeat: its first correction would then be
+/// taken for its last, whatever its size. Seen in the dual flow: errors of 1e-8 at every tolerance below that.
+const LEAST_CARRIED: f64 = 1e-3;
+
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopping {
@@ -75,6 +80,11 @@ impl<R: Real> Stages<R> {
         }
     }
 
+    /// Forget how fast the last iteration converged: the next one is of another kind and must show its own rate.
+    pub fn forget_rate(&mut self) {
+        self.eta = 1.0;
+    }
+
     /// The increment of the last stage, which is that of the step.
     #[must_use]
     pub fn end(&self, stages: usize) -> &[R] {
@@ -92,7 +102,7 @@ impl<R: Real> Stages<R> {
         stopping: Stopping,
         context: &mut Context<'_>,
     ) -> Convergence {
-        self.eta = self.eta.max(f64::EPSILON).powf(0.8);
+        self.eta = self.eta.max(LEAST_CARRIED).powf(0.8);
         let (mut last_size, mut last_quotient, mut rate) = (0.0, 0.0, 0.0);
         for iteration in 1..=stopping.limit {
             if (context.interrupted)() {

@@ -292,8 +292,11 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         for (c, z) in tableau[method].nodes.iter().zip(stages.z.chunks_exact_mut(n)) {
             collocation.add_to(theta * *c, z);
         }
+        // Begun from the dense output, not from an extrapolation: the rate of the step says nothing about this one.
+        self.stages.forget_rate();
         let mut context = Context { stats, interrupted: &mut || false };
         let result = self.newton(method, system, segment.start, theta * segment.h, &mut context);
+        self.stages.forget_rate();
         let increment = self.stages.end(self.tableau[method].stages());
         for ((out, y), z) in out.iter_mut().zip(segment.start.y).zip(increment) {
             *out = *y + *z;
