@@ -177,7 +177,7 @@ impl<'p> Setting<'p> {
         let mut flow =
             RawFlow { x, y, rtol, residual: vec![0.0; n], gradient: vec![0.0; d], weights: vec![0.0; 2 * d] };
         let settings = ode::Options { rtol, max_steps: self.options.max_steps, ..ode::Options::default() };
-        let mut stepper = Explicit::new(&flow);
+        let mut stepper = Explicit::new(&flow, &settings);
         match integrate(&mut stepper, &mut flow, 0.0, &self.start, end, &settings, &mut watch) {
             Ok(out) => Pass { watch, last: (out.t, out.y), status: out.status.into(), stats: out.stats },
             // The settings are validated; what is left is a run that made no step.
