@@ -48,7 +48,8 @@ struct Stages {
 }
 
 impl<'a> DualFlow<'a> {
-    pub(super) fn new(prepared: &'a Prepared<'_>, reference: Reference, rtol: f64) -> Self {
+    /// At the tolerances `rtol` of β and of the residual.
+    pub(super) fn new(prepared: &'a Prepared<'_>, reference: Reference, rtol: (f64, f64)) -> Self {
         let x = prepared.x();
         let (n, d) = (x.n(), x.d());
         let here = Point {

@@ -3,22 +3,19 @@
 //! To first order an error `e` of ν changes β by `S∘Xᵀe` and the residual by `−X(S∘Xᵀe)`. Its size is the larger of
 //!
 //! 1. `max_i S_i |x_iᵀe|` over `rtol` times the largest |β|: the error a user sees in a row of the trajectory;
-//! 2. `max|X(S∘Xᵀe)|` over 30 times `rtol · max|r|`: the loss of a row is accurate on its way to 0, too. (Once would take
-//!    a quarter more steps for a loss whose last digits nobody reads.)
+//! 2. `max|X(S∘Xᵀe)|` over `max|r|` times a tolerance of its own: the loss of a row is accurate on its way to 0, too.
 //!
 //! No absolute tolerance: β starts at κ, perhaps 10^-100000, and escapes from there by relative growth.
 //!
 //! An error that a perturbation of the right-hand side by its own round-off explains is none: Newton's increments end
 //! there, and (2) would wait for them to become smaller for ever. Over a step of length h such a perturbation `δr` moves
-//! ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`.
+//! ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`. (Only implicit methods tell h, and only they need this.)
 
 use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
 use crate::linalg::Rows;
 
-/// How much coarser than β the residual is resolved.
-const RESIDUAL: f64 = 30.0;
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
 /// Round-off of the right-hand side, and of the stage equations that are solved with it, in ulps of `|y_n| + ‖x_n‖‖β‖`:
@@ -34,6 +31,7 @@ const SMALL: f64 = 1e-250;
 #[derive(Debug)]
 pub(super) struct ErrorWeights {
     rtol: f64,
+    residual_rtol: f64,
     samples: f64,
     /// `‖x_n‖` of the rows, `‖x_i‖²` of the columns.
     row_norms: Vec<f64>,
@@ -46,7 +44,7 @@ pub(super) struct ErrorWeights {
     weights: Vec<f64>,
     slope: Vec<f64>,
     round_off: Vec<f64>,
-    /// `RESIDUAL · rtol · max|r|`.
+    /// `residual_rtol · max|r|`.
     residual_tolerance: f64,
     /// Start of the step, and its length as far as known from the stages.
     start: f64,
@@ -60,7 +58,7 @@ pub(super) struct ErrorWeights {
 }
 
 impl ErrorWeights {
-    pub(super) fn new(x: Rows<'_>, y: &[f64], samples: f64, rtol: f64) -> Self {
+    pub(super) fn new(x: Rows<'_>, y: &[f64], samples: f64, (rtol, residual_rtol): (f64, f64)) -> Self {
         let (n, d) = (x.n(), x.d());
         let mut column_squares = vec![0.0; d];
         let mut row_norms = vec![0.0; n];
@@ -73,6 +71,7 @@ impl ErrorWeights {
         }
         Self {
             rtol,
+            residual_rtol,
             samples,
             row_norms,
             column_squares,
@@ -109,7 +108,7 @@ impl ErrorWeights {
         self.length = f64::INFINITY;
         self.find_rates(x, dy);
         self.slope.copy_from_slice(&here.slope);
-        self.residual_tolerance = RESIDUAL * self.rtol * peak(&here.residual);
+        self.residual_tolerance = self.residual_rtol * peak(&here.residual);
         let size = here.beta.iter().map(|beta| beta * beta).sum::<f64>().sqrt();
         for ((noise, y), norm) in self.round_off.iter_mut().zip(&self.targets).zip(&self.row_norms) {
             *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
@@ -143,6 +142,9 @@ impl ErrorWeights {
         }
         x.apply(&self.seen, &mut self.moved);
         size = larger(size, peak(&self.moved) / self.residual_tolerance.max(f64::MIN_POSITIVE));
+        if self.length == f64::INFINITY {
+            return size;
+        }
         // How many times round-off explains e.
         let mut times = 0.0;
         for ((moved, e), noise) in self.moved.iter().zip(e).zip(&self.round_off) {
