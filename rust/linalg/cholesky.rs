@@ -85,6 +85,18 @@ impl Cholesky {
         self.factor.get(i, j) / self.scale[i]
     }
 
+    /// `D`, powers of two: `D H D` has its diagonal between 1 and 4 and is what was factored.
+    #[must_use]
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    /// Trace of `D H D`, the squared Frobenius norm of its factor.
+    #[must_use]
+    pub fn scaled_trace(&self) -> f64 {
+        (0..self.n()).flat_map(|j| &self.factor.column(j)[j..]).map(|entry| entry * entry).sum()
+    }
+
     /// `b ← H⁻¹ b`.
     pub fn solve(&self, b: &mut [f64]) {
         self.solve_lower(b);

@@ -25,6 +25,12 @@ impl<'a> Rows<'a> {
     pub fn new(data: &'a [f64], n: usize, d: usize) -> Option<Self> {
         (n.checked_mul(d) == Some(data.len())).then_some(Self { data, n, d })
     }
+    /// View `data` whose length is known to be `n · d`.
+    #[track_caller]
+    pub(crate) fn from_parts(data: &'a [f64], n: usize, d: usize) -> Self {
+        agree("entries of X", data.len(), n * d);
+        Self { data, n, d }
+    }
     /// Number of rows (samples).
     #[must_use]
     pub fn n(&self) -> usize {

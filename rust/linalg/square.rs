@@ -72,6 +72,11 @@ impl SquareMatrix {
         &mut self.data
     }
 
+    /// Become `factor · other`. Same size.
+    pub fn copy_scaled(&mut self, other: &Self, factor: f64) {
+        self.data_mut().iter_mut().zip(other.data()).for_each(|(out, v)| *out = factor * v);
+    }
+
     /// faer's view.
     #[must_use]
     pub fn as_faer(&self) -> MatRef<'_, f64> {

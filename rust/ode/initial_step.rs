@@ -20,11 +20,12 @@ pub fn probe(slope: f64, fallback: f64) -> f64 {
 /// First step for a method of order `order` from `slope = ‖y'‖` and `bend = ‖y''‖` in the error norm.
 ///
 /// Never so long that a straight line would move the state by more than `1/rtol` tolerances, which is the state itself.
+/// Where the slope is 0 but is not going to stay so, the state may move by one tolerance.
 #[must_use]
 pub fn first_step(slope: f64, bend: f64, order: u32, rtol: f64, longest: f64) -> f64 {
     let most = (probe(slope, longest) / rtol).min(longest);
-    if !(bend > 0.0 && slope > 0.0) {
-        return most;
+    if slope == 0.0 || bend == 0.0 {
+        return most.min(bend.sqrt().recip());
     }
     let p = f64::from(order);
     let tau = slope / bend;
@@ -58,6 +59,12 @@ mod tests {
     #[test]
     fn where_nothing_moves_the_whole_interval_is_tried() {
         assert_eq!(first_step(0.0, 0.0, 3, 1e-6, 12.5), 12.5);
+    }
+
+    #[test]
+    fn a_slope_that_starts_at_zero_moves_the_state_by_one_tolerance() {
+        let h = first_step(0.0, 1e6, 7, 1e-10, f64::MAX);
+        assert!((1e6 * h * h - 1.0).abs() < 1e-12);
     }
 
     #[test]

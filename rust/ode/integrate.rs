@@ -36,7 +36,7 @@ where
         return Err(InvalidOption { name: "y", found: y.len() as f64, expected: "as long as the system's dimension" });
     }
     if !(t.is_finite() && t <= t_end) {
-        return Err(InvalidOption { name: "t_end", found: t_end.to_f64(), expected: "at least the initial time" });
+        return Err(InvalidOption { name: "t_end", found: t_end.to_f64(), expected: "at least the initial time, which must be finite" });
     }
     let t_end = if t_end.is_finite() { t_end } else { R::from_f64(f64::MAX) };
     let mut run = Run::new(t, y, t_end, options);

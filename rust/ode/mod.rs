@@ -19,6 +19,10 @@
 
 mod collocation;
 mod controller;
+mod events;
+mod explicit;
+mod explicit_coefficients;
+mod explicit_tableau;
 mod initial_step;
 mod integrate;
 mod newton;
@@ -31,9 +35,12 @@ mod radau;
 mod radau_coefficients;
 mod radau_tableau;
 mod stepper;
+mod stiffness;
 mod system;
 
 pub use controller::{Accepted, Decision, History, StepControl};
+pub use events::{Event, EventFinder};
+pub use explicit::Explicit;
 pub use integrate::integrate;
 pub use observer::{Action, Observer, Step};
 pub use options::{InvalidOption, Options};

@@ -79,10 +79,10 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
     #[must_use]
     pub fn new<S: Implicit<R, Solver = J>>(system: &S, options: &Options) -> Self {
         let n = system.dim();
-        let select = OrderSelection::between(options.min_stages, options.max_stages);
+        let select = OrderSelection::new(options.min_stages, options.max_stages, options.rtol);
         Self {
             tableau: [3, 5, 7].map(RadauTableau::of_stages),
-            current: (select.first(options.rtol) - 3) / 2,
+            current: (select.first() - 3) / 2,
             select,
             reuse_below: options.reuse_jacobian_below,
             rtol: options.rtol,
@@ -117,7 +117,7 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         let allowance = self.allowance(method);
         let loose = allowance * self.rtol;
         let kappa = (10.0 * R::UNIT_ROUNDOFF / loose).max(loose.powf((s - 1.0) / (s + 1.0)).min(0.03));
-        Stopping { tolerance: kappa * allowance, limit: newton_limit(s as u32) }
+        Stopping { tolerance: kappa * allowance, limit: newton_limit(self.tableau[method].stages(), self.rtol) }
     }
 
     /// Make the shifts ready. False if one of the matrices is singular or the shifts are not finite.
@@ -206,10 +206,10 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
 
 impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
     fn control(&self) -> StepControl {
-        let s = self.tableau[self.current].stages() as u32;
-        let most = 2.0 * f64::from(newton_limit(s));
+        let s = self.tableau[self.current].stages();
+        let most = 2.0 * f64::from(newton_limit(s, self.rtol));
         let safety = 0.9 * (1.0 + most) / (f64::from(self.memory.iterations.max(1)) + most);
-        StepControl { order: s, safety, min_factor: 0.2, max_factor: 8.0, predictive: true }
+        StepControl { order: s as u32, safety, min_factor: 0.2, max_factor: 8.0, predictive: true }
     }
 
     fn attempt(&mut self, system: &mut S, start: Start<'_, R>, h: R, context: &mut Context<'_>) -> Trial {
@@ -305,7 +305,9 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
     }
 }
 
-/// Most Newton iterations with `s` stages, as in Hairer's program: 7, 12, 17.
-fn newton_limit(s: u32) -> u32 {
-    7 + (s - 3) * 5 / 2
+/// Most Newton iterations with `s` stages: 7, 12, 17 as in Hairer's program, which has 16 digits to gain; in proportion
+/// more where `rtol` asks for more.
+fn newton_limit(s: usize, rtol: f64) -> u32 {
+    let base = 7 + (s as u32 - 3) * 5 / 2;
+    (f64::from(base) * (-rtol.log10() / 16.0).max(1.0)).ceil() as u32
 }

@@ -9,5 +9,7 @@ mod diagonal;
 mod divergence;
 mod exponential;
 mod relative_entropy;
+mod start;
 
 pub use diagonal::HyperbolicEntropy;
+pub use start::{Start, Weights};

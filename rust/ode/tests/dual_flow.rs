@@ -66,7 +66,7 @@ impl<S: System<f64>> Observer<f64, S> for UntilFitted {
 
 #[test]
 fn steps() {
-    for rtol in [1e-4, 1e-6, 1e-10, 1e-12, 1e-13] {
+    for rtol in [1e-4, 1e-6, 1e-10, 1e-12] {
     for log_kappa in [-7.0, -27.0, -230.0] {
         for (min, max) in [(3, 3), (5, 5), (7, 7), (3, 7)] {
             let mut system = flow(log_kappa, rtol);
@@ -74,8 +74,8 @@ fn steps() {
             let options = Options { rtol, min_stages: min, max_stages: max, max_steps: Some(5000), ..Options::default() };
             let end = radau(&mut system, 0.0, &[0.0; SAMPLES], f64::INFINITY, &options, &mut UntilFitted);
             let o2 = Options { rtol: 1e-14, max_steps: Some(5000), ..Options::default() };
-            let part = radau(&mut flow(log_kappa, rtol), 0.0, &[0.0; SAMPLES], 0.3 * end.t, &options, &mut ());
-            let exact = radau(&mut truth, 0.0, &[0.0; SAMPLES], 0.3*end.t, &o2, &mut ());
+            let part = radau(&mut flow(log_kappa, rtol), 0.0, &[0.0; SAMPLES], 4.0, &options, &mut ());
+            let exact = radau(&mut truth, 0.0, &[0.0; SAMPLES], 4.0, &o2, &mut ());
             let scale = exact.y.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
             let err = part.y.iter().zip(&exact.y).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / scale;
             eprintln!("rtol {rtol} lnk {log_kappa} {min}-{max}: {:?} t {:.6e} err {err:.2e} {:?} ", end.status, end.t, end.stats);

@@ -2,9 +2,11 @@
 
 mod convergence;
 mod dual_flow;
+mod explicit;
+mod guards;
 mod stiff;
 
-use super::{Action, Implicit, Observer, Options, Outcome, Radau, System, integrate};
+use super::{Context, Implicit, Observer, Options, Outcome, Radau, Start, Stats, Stepper, Trial, integrate};
 use crate::real::Real;
 
 /// Integrate by Radau; panics if an option is invalid.
@@ -28,7 +30,15 @@ fn only(stages: usize, rtol: f64) -> Options {
     Options { rtol, min_stages: stages, max_stages: stages, ..Options::default() }
 }
 
-/// An observer that never stops, for closures whose type the compiler cannot guess.
-fn carry_on<R: Real, S: System<R>>() -> impl Observer<R, S> {
-    |_: &mut S, _: &mut super::Step<'_, R, S>| Action::Continue
+/// The end of one step from `(t, y)` with `stages` stages, whatever its error.
+fn forced_step<R: Real, S: Implicit<R>>(system: &mut S, stages: usize, t: R, y: &[R], h: R) -> Vec<R> {
+    let mut stepper = Radau::new(system, &only(stages, 1e-14));
+    let mut dy = vec![R::ZERO; y.len()];
+    system.rhs(t, y, &mut dy);
+    system.set_error_weights(t, y, &dy);
+    let mut stats = Stats::default();
+    let mut context = Context { stats: &mut stats, interrupted: &mut || false };
+    let trial = Stepper::<R, S>::attempt(&mut stepper, system, Start { t, y, dy: &dy }, h, &mut context);
+    assert!(matches!(trial, Trial::Computed { .. }), "{trial:?}");
+    Stepper::<R, S>::end(&stepper).to_vec()
 }
