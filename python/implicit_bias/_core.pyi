@@ -60,8 +60,8 @@ class _Flow(TypedDict):
     t: _Array
     beta: _Array
     loss: _Array
-    dual: _Array
-    multipliers: _Array
+    dual: _Array | None
+    multipliers: _Array | None
     parameters: _Array | None
     status: str
     stats: dict[str, int | float]
@@ -136,6 +136,5 @@ def diagonal_distance_bound(
     log_b_high: _Array,
     log_b_low: _Array,
     beta: _Array,
-    multipliers: _Array,
     n_jobs: int,
 ) -> _Array: ...

@@ -134,7 +134,7 @@ class Flow:
 
         .. math:: |\beta_i(\infty) - \beta_i(t)| \le \mathrm{bound}_i(t)
 
-        Costs about one n_samples × n_samples system a row. `X` and `y` are those of the call, which must not have been
+        Costs one limit, whatever the number of rows. `X` and `y` are those of the call, which must not have been
         changed since.
 
         Parameters
@@ -145,7 +145,7 @@ class Flow:
         Returns
         -------
         ndarray, shape (n_times, n_features)
-            inf where the proof does not apply, as it does not far from the end.
+            The distance to the certified limit plus the limit's own bound; inf where the limit has none.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Flow:
             If `n_jobs` is not a positive integer.
         """
         return _core.diagonal_distance_bound(
-            self._X, self._y, *self._net.start, beta=self.beta, multipliers=self.multipliers, n_jobs=check.jobs(n_jobs)
+            self._X, self._y, *self._net.start, beta=self.beta, n_jobs=check.jobs(n_jobs)
         )
 
     def _growth(self) -> tuple[Array, Array]:

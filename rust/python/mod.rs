@@ -1,6 +1,7 @@
 //! The Python binding: converts, releases the GIL, answers Ctrl-C, converts back. The only part that knows Python.
 
 mod convert;
+mod flow;
 mod interrupt;
 mod limit;
 mod potential;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]

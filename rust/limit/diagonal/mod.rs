@@ -23,7 +23,7 @@ mod signs;
 mod solve;
 mod units;
 
-pub use kkt::{Conditions, Report, check};
+pub use kkt::{Conditions, Report, check, distance_bound};
 pub use path::limit_path;
 
 use crate::linalg::Rows;
