@@ -2,7 +2,7 @@
 
 Each kind defeated some version of some solver: correlated columns, matrices of almost low rank, discrete matrices with
 exactly sparse targets (fewer active coordinates than samples), duplicate columns (l1 minimiser not unique), rows and
-columns whose sizes spread over twelve decades, targets of size 1e-100 to 1e100, one sample, as many samples as features.
+columns whose sizes spread over twelve decades, targets of size 1e-100 to 1e100, one sample, as many as features.
 
 One generator is drawn from in the order of the families below, so that a seed names the same 58 problems for ever.
 """

@@ -18,7 +18,7 @@ SIZES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
 
 
 def violations(values, bounds, truth) -> int:
-    """Coefficients whose distance to the truth exceeds the bound; an infinite bound states nothing, NaN is a violation."""
+    """Coefficients farther from the truth than the bound; an infinite bound states nothing, NaN is a violation."""
     errors = reference.errors(values, truth)
     return sum(not (b == math.inf or e <= Decimal(float(b))) for e, b in zip(errors, bounds, strict=True))
 
@@ -28,7 +28,9 @@ def residual_violations(X, y, values, backward_error) -> int:
     slack = (X.shape[1] + 2) * 2.0**-53 * (np.abs(X) @ np.abs(values) + np.abs(y))
     with reference.digits(80):
         beta = reference.exact(values)
-        exact = [abs(t - reference.dot(reference.exact(row), beta)) for row, t in zip(X, reference.exact(y), strict=True)]
+        exact = [
+            abs(t - reference.dot(reference.exact(row), beta)) for row, t in zip(X, reference.exact(y), strict=True)
+        ]
         allowed = reference.exact(np.abs(backward_error) + slack)
         return sum(not r <= bound for r, bound in zip(exact, allowed, strict=True))
 
@@ -70,7 +72,7 @@ def test_no_bound_is_below_the_true_error_at_ten_thousand_solutions():
 
 
 def perturbed_on_the_manifold(problem, size, rng):
-    """beta(X^T nu) for multipliers that move every exponent by at most `size`, rounded to binary64, and those multipliers."""
+    """beta(X^T nu), rounded to binary64, for multipliers that move no exponent by more than `size`; and those."""
     direction = rng.standard_normal(len(problem.y))
     nu = [float(v) for v in problem.truth.multipliers]
     nu = nu + size / (2 * np.abs(problem.X.T @ direction).max()) * direction
@@ -120,7 +122,7 @@ def test_a_finite_bound_needs_a_point_near_the_limit():
 
 
 def tau_lambda(problem, beta, nu):
-    """tau = max_i |L^-1 x_i| and lambda = |L^-1 r| at beta(X^T nu), H = X diag(S) X^T = L L^T, after THEORY section 1."""
+    """The numbers tau = max_i |L^-1 x_i|, lambda = |L^-1 r| at beta(X^T nu), with H = X diag(S) X^T = L L^T."""
     with reference.digits(problem.truth.digits):
         shifted = reference.primal_of(problem.X, problem.start, list(nu), problem.truth.digits)
         product = [((a + b) / 1).exp() for a, b in zip(*problem.start, strict=True)]
