@@ -16,7 +16,8 @@ fn main() -> io::Result<()> {
         dy[2] = fast;
     };
     let jacobian = |_t: f64, y: &[f64], j: &mut SquareMatrix| {
-        let by_y = [[-0.04, 0.04, 0.0], [1e4 * y[2], -1e4 * y[2] - 6e7 * y[1], 6e7 * y[1]], [1e4 * y[1], -1e4 * y[1], 0.0]];
+        let by_y =
+            [[-0.04, 0.04, 0.0], [1e4 * y[2], -1e4 * y[2] - 6e7 * y[1], 6e7 * y[1]], [1e4 * y[1], -1e4 * y[1], 0.0]];
         for (k, column) in by_y.iter().enumerate() {
             for (i, entry) in column.iter().enumerate() {
                 j.set(i, k, *entry);

@@ -9,12 +9,7 @@ fn options() -> Options {
 }
 
 /// Accepted steps to `t_end`; 0 if it is not reached.
-fn steps<S: System<f64>>(
-    stepper: &mut impl Stepper<f64, S>,
-    system: &mut S,
-    y: &[f64],
-    t_end: f64,
-) -> u64 {
+fn steps<S: System<f64>>(stepper: &mut impl Stepper<f64, S>, system: &mut S, y: &[f64], t_end: f64) -> u64 {
     let end = integrate(stepper, system, 0.0, y, t_end, &options(), &mut ());
     end.map_or(0, |end| if end.status.is_success() { end.stats.accepted } else { 0 })
 }
