@@ -1,7 +1,7 @@
 //! The oscillator of Van der Pol, `x'' = μ (1 − x²) x' − x`, over one and a half periods, from mild to very stiff.
 //!
 //! It creeps along `x' ≈ x / (μ (1 − x²))` for a time of about 0.8 μ and then jumps within 1/μ: a step that follows both must
-//! change its length by a factor of μ². Run with `cargo run --no-default-features --example van_der_pol`.
+//! change its length by a factor of μ². Known of the period (Dorodnitsyn 1947): `T/μ → 3 − 2 ln 2 + 7.01432 μ^(−4/3)`. Run with `cargo run --no-default-features --example van_der_pol`.
 
 use implicit_bias::linalg::SquareMatrix;
 use implicit_bias::ode::{Action, EventFinder, InvalidOption, Options, Problem, Radau, Step, integrate};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "        mu       period / mu   accepted  rejected  right-hand sides  jacobians")?;
+    writeln!(out, "        mu       period / mu      asymptotics   accepted  rejected  right-hand sides  jacobians")?;
     for mu in [1e3, 1e4, 1e5, 1e6] {
         match period(mu) {
             Ok(line) => writeln!(out, "{line}")?,
@@ -49,8 +49,9 @@ fn period(mu: f64) -> Result<String, InvalidOption> {
     let stats = end.stats;
     Ok(match zeros[..] {
         [first, second] => format!(
-            "{mu:10.0e} {:17.12} {:10} {:9} {:17} {:10}",
+            "{mu:10.0e} {:17.12} {:16.12} {:10} {:9} {:17} {:10}",
             (second - first) / mu,
+            3.0 - 2.0 * 2.0_f64.ln() + 7.014_32 * mu.powf(-4.0 / 3.0),
             stats.accepted,
             stats.rejected,
             stats.rhs,

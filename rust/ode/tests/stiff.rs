@@ -1,6 +1,6 @@
 //! Stiff problems: stability, accuracy, and agreement with published reference values.
 
-use super::super::{Action, DenseJacobian, Implicit, Options, Problem, Status, Step};
+use super::super::{Action, DenseJacobian, EventFinder, Implicit, Options, Problem, Status, Step};
 use super::{forced_step, only, radau};
 use crate::linalg::SquareMatrix;
 use crate::real::{DoubleDouble, Real};
@@ -21,7 +21,7 @@ fn linear(z: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
 }
 
 /// The oscillator of Van der Pol, `ε x'' = (1 − x²) x' − x`.
-fn van_der_pol(epsilon: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
+pub fn van_der_pol(epsilon: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
     let rhs = move |_: f64, y: &[f64], dy: &mut [f64]| {
         dy[0] = y[1];
         dy[1] = ((1.0 - y[0] * y[0]) * y[1] - y[0]) / epsilon;
@@ -171,4 +171,30 @@ fn double_double_states_reach_twenty_eight_digits_with_a_binary64_jacobian() {
     assert!(relative < 10.0 * rtol, "{relative}, {:?}", end.stats);
     // Order 13: five decades of time at 28 digits; order 5 would take 10^(28/6) steps a decade.
     assert!(end.stats.accepted < 3000, "{:?}", end.stats);
+}
+
+#[test]
+fn the_period_of_a_relaxation_oscillation_is_the_known_expansion() {
+    // T = 3 − 2 ln 2 + 3 α μ^(−4/3) − (2/3) μ^(−2) ln μ + O(μ^(−2)) in units of μ, where ε = μ^(−2) and −α is the first
+    // zero of Airy's function (Dorodnitsyn 1947).
+    let mu = 1e4_f64;
+    let expected = 3.0 - 2.0 * 2.0_f64.ln() + 3.0 * 2.338_107_410_459_767 * mu.powf(-4.0 / 3.0)
+        - 2.0 / 3.0 * mu.powi(-2) * mu.ln();
+    let mut finder = EventFinder::new(1);
+    let mut zeros = Vec::new();
+    let mut observe = |system: &mut _, step: &mut Step<'_, f64, _>| {
+        let (from, to, mut y) = (step.t_old(), step.t_new, [0.0; 2]);
+        let event = finder.find(from, to, |t, guards| {
+            step.at(system, t, &mut y);
+            guards[0] = -y[0];
+        });
+        zeros.extend(event.map(|event| event.t));
+        if zeros.len() == 2 { Action::Stop } else { Action::Continue }
+    };
+    let options = Options { rtol: 1e-10, ..Options::default() };
+    let mut system = van_der_pol(mu.powi(-2), 1e-10);
+    radau(&mut system, 0.0, &[2.0, 0.0], f64::INFINITY, &options, &mut observe);
+    let period = zeros[1] - zeros[0];
+    // What the expansion leaves out is a few times μ^(−2).
+    assert!((period - expected).abs() < 5.0 * mu.powi(-2), "{period} {expected}");
 }
