@@ -1,7 +1,8 @@
 //! The oscillator of Van der Pol, `x'' = μ (1 − x²) x' − x`, over one and a half periods, from mild to very stiff.
 //!
-//! It creeps along `x' ≈ x / (μ (1 − x²))` for a time of about 0.8 μ and then jumps within 1/μ: a step that follows both must
-//! change its length by a factor of μ². Known of the period (Dorodnitsyn 1947): `T/μ → 3 − 2 ln 2 + 7.01432 μ^(−4/3)`. Run with `cargo run --no-default-features --example van_der_pol`.
+//! It creeps along `x' ≈ x / (μ (1 − x²))` for a time of about 0.8 μ and then jumps within 1/μ: a step that follows both
+//! must change its length by a factor of μ². The period is known (Dorodnitsyn 1947): `T/μ → 3 − 2 ln 2 + 7.01432 μ^(−4/3)`.
+//! Run with `cargo run --no-default-features --example van_der_pol`.
 
 use implicit_bias::linalg::SquareMatrix;
 use implicit_bias::ode::{Action, EventFinder, InvalidOption, Options, Problem, Radau, Step, integrate};
