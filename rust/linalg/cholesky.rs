@@ -9,12 +9,12 @@
 
 use super::blocks::{for_each_row_block, worth_threads};
 use super::condition::inverse_norm_estimate;
+use super::powers_of_two::unit_scale_of_square;
 use super::scratch::Scratch;
 use super::shape::agree;
-use super::{Rows, SquareMatrix};
+use super::{Rows, SquareMatrix, weighted_qr};
 use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, Par, Spec};
@@ -23,8 +23,6 @@ use faer::{Accum, MatMut, Par, Spec};
 const SHIFTS: [f64; 13] = [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
 /// Columns of one block of `L⁻¹X`.
 const COLUMN_BLOCK: usize = 256;
-/// Householder vectors applied together in [`Cholesky::factor_by_qr`].
-const QR_BLOCK: usize = 32;
 
 /// A Cholesky factorization with its workspace, reused from matrix to matrix.
 ///
@@ -71,35 +69,13 @@ impl Cholesky {
     }
 
     /// `X diag(s) Xᵀ = L Lᵀ` without forming it: `Lᵀ` is the triangular factor of `√S Xᵀ`, with errors of
-    /// `cond(√S Xᵀ) u` where the formed matrix has its square. False below full row rank to working precision, that is
-    /// where `|R_jj| ≤ (n + d) ε ‖column j‖`, and if anything is not finite.
+    /// `cond(√S Xᵀ) u` where the formed matrix has its square. False if a row of `X` lies in the span of those before it up
+    /// to about `16 (512 + 3n) ε` of its weighted norm (so always if `n > d`), or if anything is not finite.
     pub fn factor_by_qr(&mut self, x: Rows<'_>, s: &[f64]) -> bool {
         let (n, d) = (x.n(), x.d());
         agree("shapes of X and s", (n, s.len()), (self.n(), d));
-        if n > d {
-            return false;
-        }
-        let mut weighted = vec![0.0; n * d];
-        for (i, row) in weighted.chunks_exact_mut(d).enumerate() {
-            for ((w, x), s) in row.iter_mut().zip(x.row(i)).zip(s) {
-                *w = s.sqrt() * x;
-            }
-            let peak = row.iter().fold(0.0, |peak, w| if w.is_nan() { f64::NAN } else { w.abs().max(peak) });
-            let Some(scale) = unit_scale(peak) else { return false };
-            self.scale[i] = scale;
-            for w in row.iter_mut() {
-                *w *= scale;
-            }
-        }
-        let mut a = MatMut::from_column_major_slice_mut(&mut weighted, d, n);
-        let mut coefficients = faer::Mat::<f64>::zeros(QR_BLOCK.min(n.max(1)), n);
-        let block = coefficients.nrows();
-        let mut scratch = Scratch::new(qr_in_place_scratch::<f64>(d, n, block, Par::Seq, Spec::default()));
-        let info = qr_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, scratch.stack(), Spec::default());
-        if info.rank < n {
-            return false;
-        }
-        self.take_transposed(a.as_ref(), (n + d) as f64 * f64::EPSILON)
+        self.scale.iter_mut().enumerate().for_each(|(i, scale)| *scale = weighted_qr::scale_of_row(x.row(i), s));
+        weighted_qr::triangle(x, s, &self.scale, &mut self.factor)
     }
 
     /// Entry of `L`, row `i`, column `j ≤ i`.
@@ -223,262 +199,7 @@ impl Cholesky {
             .is_ok()
             && self.factor.diagonal().all(|pivot| pivot.is_finite() && pivot > 0.0)
     }
-
-    /// Take `Rᵀ`, signs made positive, as the factor.
-    fn take_transposed(&mut self, r: faer::MatRef<'_, f64>, least: f64) -> bool {
-        for j in 0..self.n() {
-            let pivot = r[(j, j)];
-            let column_norm = r.col(j).get(..j + 1).norm_l2();
-            // Written so that NaN fails.
-            if !(pivot.abs() > least * column_norm && pivot.is_finite()) {
-                return false;
-            }
-            let sign = 1.0_f64.copysign(pivot);
-            for i in j..self.n() {
-                self.factor.set(i, j, sign * r[(j, i)]);
-            }
-        }
-        true
-    }
-}
-
-/// The power of two `p` with `1 ≤ p² h < 4`; `None` unless `h` is positive and finite.
-fn unit_scale_of_square(h: f64) -> Option<f64> {
-    (h > 0.0 && h.is_finite()).then(|| power_of_two(-exponent(h).div_euclid(2)))
-}
-
-/// The power of two `p` with `1 ≤ p h < 2`, or the nearest normal one; `None` unless `h` is positive and finite.
-fn unit_scale(h: f64) -> Option<f64> {
-    (h > 0.0 && h.is_finite()).then(|| power_of_two((-exponent(h)).clamp(-1022, 1023)))
-}
-
-/// `⌊log₂ h⌋` of a positive finite number, subnormal ones included.
-fn exponent(h: f64) -> i32 {
-    const SUBNORMAL_SHIFT: i32 = 54;
-    let biased = |h: f64| i32::try_from(h.to_bits() >> 52).unwrap_or(0);
-    if h < f64::MIN_POSITIVE {
-        biased(h * power_of_two(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT
-    } else {
-        biased(h) - 1023
-    }
-}
-
-/// `2^e` for `−1022 ≤ e ≤ 1023`.
-fn power_of_two(e: i32) -> f64 {
-    f64::from_bits(u64::from((e + 1023).unsigned_abs()) << 52)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::{
-        Random, U, gram, max_abs, on_one_two_and_three_threads, product, rows, times, transpose,
-    };
-    use super::*;
-    use proptest::prelude::*;
-
-    fn lower(factor: &Cholesky) -> SquareMatrix {
-        SquareMatrix::from_fn(factor.n(), |i, j| if j > i { 0.0 } else { factor.lower(i, j) })
-    }
-
-    /// A well-conditioned matrix: a Gram matrix of three times as many random columns as rows.
-    fn positive_definite(n: usize, random: &mut Random) -> SquareMatrix {
-        let d = 3 * n;
-        gram(rows(&random.vector(n * d), n, d), &vec![1.0; d], |t| t)
-    }
-
-    /// `|A − B| ≤ factor · |L||Lᵀ|`, entry by entry.
-    fn assert_close(a: &SquareMatrix, b: &SquareMatrix, factor: f64, l: &SquareMatrix) {
-        let size = product(l, &transpose(l), f64::abs);
-        for (k, (a, b)) in a.data().iter().zip(b.data()).enumerate() {
-            assert!((a - b).abs() <= factor * size.data()[k], "{a} and {b} at {k}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_factor_reproduces_the_matrix_within_its_backward_error(n in 1_usize..20, seed: u64) {
-            let h = positive_definite(n, &mut Random::new(seed));
-            let mut factor = Cholesky::new(n);
-            prop_assert!(factor.factor(&h));
-            let l = lower(&factor);
-            // γ_{n+1} of the theorem and n u of the product that checks it.
-            assert_close(&h, &product(&l, &transpose(&l), |t| t), (2 * n + 2) as f64 * U, &l);
-        }
-
-        #[test]
-        fn a_solve_leaves_a_residual_of_its_backward_error(n in 1_usize..20, seed: u64) {
-            let mut random = Random::new(seed);
-            let (h, b) = (positive_definite(n, &mut random), random.vector(n));
-            let mut factor = Cholesky::new(n);
-            prop_assert!(factor.factor(&h));
-            let mut x = b.clone();
-            factor.solve(&mut x);
-            let l = lower(&factor);
-            let size = times(&product(&l, &transpose(&l), f64::abs), &x.iter().map(|x| x.abs()).collect::<Vec<_>>());
-            // Higham, theorem 10.4: γ_{3n+1}; two more roundings a pivot because it is multiplied by as a reciprocal,
-            // and n + 1 for the residual itself.
-            for ((r, b), size) in times(&h, &x).iter().zip(&b).zip(&size) {
-                prop_assert!((r - b).abs() <= (4 * n + 6) as f64 * U * size, "{r} instead of {b}");
-            }
-        }
-
-        #[test]
-        fn the_inverse_of_the_factor_and_the_solved_rows_agree_with_the_solves(n in 1_usize..20, d in 1_usize..20, seed: u64) {
-            let mut random = Random::new(seed);
-            let (h, data) = (positive_definite(n, &mut random), random.vector(n * d));
-            let mut factor = Cholesky::new(n);
-            prop_assert!(factor.factor(&h));
-            let (inverse, l) = (factor.inverse_lower(), lower(&factor));
-            let growth = product(&product(&inverse, &l, f64::abs), &transpose(&transpose(&inverse)), f64::abs);
-            let mut solved = Vec::new();
-            factor.solve_lower_rows(rows(&data, n, d), &mut solved);
-            for k in 0..d {
-                let mut column: Vec<f64> = (0..n).map(|i| data[i * d + k]).collect();
-                let abs: Vec<f64> = column.iter().map(|x| x.abs()).collect();
-                let (by_inverse, bound) = (times(&inverse, &column), times(&growth, &abs));
-                factor.solve_lower(&mut column);
-                for i in 0..n {
-                    // Either way: |error| ≤ γ_{n+2} |L⁻¹||L||L⁻¹||x| (Higham, (8.3) and (14.9)), three ways compared.
-                    let tolerance = 3.0 * (n + 2) as f64 * U * bound[i];
-                    prop_assert!((solved[i * d + k] - column[i]).abs() <= tolerance);
-                    prop_assert!((by_inverse[i] - column[i]).abs() <= tolerance);
-                }
-            }
-        }
-
-        #[test]
-        fn the_condition_estimate_is_a_lower_bound_and_within_a_factor_three(n in 1_usize..12, seed in 0_u64..1000) {
-            let h = positive_definite(n, &mut Random::new(seed));
-            let mut factor = Cholesky::new(n);
-            prop_assert!(factor.factor(&h));
-            let scaled = SquareMatrix::from_fn(n, |i, j| h.get(i, j) * factor.scale[i] * factor.scale[j]);
-            let mut unscaled = factor.clone();
-            unscaled.scale.fill(1.0);
-            let norm = |m: &dyn Fn(usize) -> Vec<f64>| (0..n).map(|j| m(j).iter().map(|x| x.abs()).sum()).fold(0.0, f64::max);
-            let exact: f64 = norm(&|j| scaled.column(j).to_vec())
-                * norm(&|j| {
-                    let mut unit = vec![0.0; n];
-                    unit[j] = 1.0;
-                    unscaled.solve(&mut unit);
-                    unit
-                });
-            let estimate = factor.condition_estimate();
-            // Both are sums of solves with relative errors of a few n u cond, below 1e-8 for the cond < 1e5 here.
-            prop_assert!(exact < 1e5 && estimate <= exact * (1.0 + 1e-8) && 3.0 * estimate >= exact, "{estimate}, {exact}");
-        }
-    }
-
-    #[test]
-    fn rows_two_hundred_decades_apart_factor_as_well_as_the_same_rows_at_one_size() {
-        let n = 6;
-        let h = positive_definite(n, &mut Random::new(3));
-        let power = |i: usize| 2.0_f64.powi([330, -330, 0, 150, -200, 77][i]);
-        let graded = SquareMatrix::from_fn(n, |i, j| h.get(i, j) * power(i) * power(j));
-        let (mut plain, mut factor) = (Cholesky::new(n), Cholesky::new(n));
-        assert!(plain.factor(&h) && factor.factor(&graded));
-        assert_eq!(factor.factor_scaled(&graded), Some(0.0));
-        for i in 0..n {
-            for j in 0..=i {
-                // Powers of two commute with every rounding.
-                assert_eq!(factor.lower(i, j), plain.lower(i, j) * power(i));
-            }
-        }
-    }
-
-    #[test]
-    fn a_singular_matrix_needs_a_shift_and_reports_it() {
-        // Two equal rows, and a third to keep the shift relative to each diagonal entry.
-        let h = SquareMatrix::from_fn(3, |i, j| [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1e40]][i][j]);
-        let mut factor = Cholesky::new(3);
-        assert!(!factor.factor(&h));
-        let Some(shift) = factor.factor_scaled(&h) else { panic!("no shift was enough") };
-        assert!(shift > 0.0 && shift <= 1e-14, "shift {shift}");
-        assert!((factor.lower(2, 2) / 1e20 - 1.0).abs() < 1e-13);
-    }
-
-    #[test]
-    fn indefinite_and_non_finite_matrices_are_refused() {
-        let mut factor = Cholesky::new(2);
-        for entries in [
-            [1.0, 2.0, 2.0, 1.0],
-            [-1.0, 0.0, 0.0, 1.0],
-            [0.0, 0.0, 0.0, 0.0],
-            [1.0, f64::NAN, f64::NAN, 1.0],
-            [f64::NAN, 0.0, 0.0, 1.0],
-            [1.0, f64::INFINITY, f64::INFINITY, 1.0],
-            [f64::INFINITY, 0.0, 0.0, 1.0],
-        ] {
-            let h = SquareMatrix::from_fn(2, |i, j| entries[2 * i + j]);
-            assert!(!factor.factor(&h), "{entries:?} was factored");
-            assert_eq!(factor.factor_scaled(&h), None, "{entries:?} was factored");
-        }
-        for data in [[1.0, f64::NAN, 0.0, 1.0], [f64::INFINITY, 0.0, 0.0, 1.0], [0.0; 4], [1.0, 2.0, 2.0, 4.0]] {
-            assert!(!factor.factor_by_qr(rows(&data, 2, 2), &[1.0, 1.0]), "{data:?} was factored");
-        }
-        assert!(!factor.factor_by_qr(rows(&[1.0, 2.0], 2, 1), &[1.0]), "more rows than columns");
-    }
-
-    #[test]
-    fn the_qr_factor_keeps_what_forming_the_matrix_loses() {
-        // Läuchli's rows: L_22 = ε √((2 + ε²)/(1 + ε²)), while the formed matrix is exactly singular.
-        let e = 1e-10;
-        let data = [1.0, e, 0.0, 1.0, 0.0, e];
-        let mut formed = SquareMatrix::zeros(2);
-        super::super::WeightedGram::new(2, 3).form(rows(&data, 2, 3), &[1.0; 3], &mut formed);
-        let mut factor = Cholesky::new(2);
-        assert!(!factor.factor(&formed));
-        assert!(factor.factor_by_qr(rows(&data, 2, 3), &[1.0; 3]));
-        // An error of a few u in columns of norm 1 is one of a few u/ε = 1e-6 in L_22.
-        assert!((factor.lower(1, 1) / (e * 2.0_f64.sqrt()) - 1.0).abs() < 1e-5);
-    }
-
-    proptest! {
-        #[test]
-        fn the_qr_factor_is_the_cholesky_factor(n in 1_usize..12, extra in 0_usize..40, seed: u64) {
-            let d = 3 * n + extra;
-            let mut random = Random::new(seed);
-            let (data, s) = (random.vector(n * d), random.weights(d, 2.0));
-            let x = rows(&data, n, d);
-            let (h, mut factor) = (gram(x, &s, |t| t), Cholesky::new(n));
-            prop_assert!(factor.factor_by_qr(x, &s));
-            let l = lower(&factor);
-            let back = product(&l, &transpose(&l), |t| t);
-            for i in 0..n {
-                prop_assert!(l.get(i, i) > 0.0);
-                for j in 0..n {
-                    // Columns of √S Xᵀ are perturbed by γ̃_{nd} of their norms (Higham, theorem 19.4).
-                    let tolerance = 4.0 * (n * d) as f64 * U * (h.get(i, i) * h.get(j, j)).sqrt();
-                    prop_assert!((back.get(i, j) - h.get(i, j)).abs() <= tolerance);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn solved_rows_have_the_same_bits_for_any_number_of_threads() {
-        let (n, d) = (40, 1500);
-        let mut random = Random::new(8);
-        let (h, data) = (positive_definite(n, &mut random), random.vector(n * d));
-        let mut factor = Cholesky::new(n);
-        assert!(factor.factor(&h));
-        assert!(d > 4 * COLUMN_BLOCK && n * n * d / 2 > 1_000_000, "too small to be parallel");
-        let [one, two, three] = on_one_two_and_three_threads(|| {
-            let mut solved = Vec::new();
-            factor.solve_lower_rows(rows(&data, n, d), &mut solved);
-            solved
-        });
-        assert!(max_abs(&one) > 0.0);
-        assert_eq!(one, two);
-        assert_eq!(one, three);
-    }
-
-    #[test]
-    fn powers_of_two_are_found_at_both_ends_of_the_range() {
-        for h in [1.0, 3.999, 4.0, 0.25, f64::MIN_POSITIVE, f64::from_bits(1), f64::MAX, 1e-310, 1e200] {
-            let Some(p) = unit_scale_of_square(h) else { panic!("no scale for {h}") };
-            assert!((1.0..4.0).contains(&(h * p * p)), "{h} scaled to {}", h * p * p);
-            let Some(p) = unit_scale(h) else { panic!("no scale for {h}") };
-            assert!((1.0..4.0).contains(&(h * p)) || h < f64::MIN_POSITIVE, "{h} scaled to {}", h * p);
-        }
-    }
-}
+mod tests;

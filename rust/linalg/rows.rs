@@ -7,7 +7,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns of one block of `Xᵀw`: its part of the result stays in the first-level cache while the rows go by.
-const COLUMN_BLOCK: usize = 1024;
+const COLUMN_BLOCK: usize = 512;
 /// Entries of `X` behind one block of rows of `X v`.
 const ROW_BLOCK_ENTRIES: usize = 1 << 14;
 
@@ -163,4 +163,122 @@ fn dot_abs(x: &[f64], v: &[f64]) -> f64 {
     }
     let rest: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| x.abs() * v).sum();
     sums.iter().sum::<f64>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, U, on_one_two_and_three_threads, rows};
+    use super::*;
+    use crate::real::DoubleDouble;
+    use proptest::prelude::*;
+
+    /// `Σ_k x_ik v_k` and `Σ_k |x_ik v_k|`.
+    fn row_sums(x: Rows<'_>, v: &[f64]) -> Vec<(f64, f64)> {
+        let terms = |i: usize| x.row(i).iter().zip(v).map(|(x, v)| x * v);
+        (0..x.n()).map(|i| (terms(i).sum(), terms(i).map(f64::abs).sum())).collect()
+    }
+
+    fn transposed(data: &[f64], n: usize, d: usize) -> Vec<f64> {
+        (0..n * d).map(|k| data[k % n * d + k / n]).collect()
+    }
+
+    /// Two orders of the same sum of `terms` products, each within `terms · u Σ|x v|` to first order.
+    fn assert_sums(found: &[f64], expected: &[(f64, f64)], terms: usize) {
+        assert_eq!(found.len(), expected.len());
+        for (found, (sum, size)) in found.iter().zip(expected) {
+            assert!((found - sum).abs() <= 2.0 * (terms + 2) as f64 * U * size, "{found} instead of {sum}");
+        }
+    }
+
+    fn assert_products(n: usize, d: usize, s: usize, seed: u64) {
+        let mut random = Random::new(seed);
+        let (data, v, w) = (random.vector(n * d), random.vector(s * d), random.vector(s * n));
+        let turned = transposed(&data, n, d);
+        let (x, xt) = (rows(&data, n, d), rows(&turned, d, n));
+        let (mut many, mut many_t) = (vec![f64::NAN; s * n], vec![f64::NAN; s * d]);
+        x.apply_many(&v, &mut many);
+        x.apply_transposed_many(&w, &mut many_t);
+        let magnitudes: Vec<f64> = data.iter().map(|x| x.abs()).collect();
+        let turned_magnitudes: Vec<f64> = turned.iter().map(|x| x.abs()).collect();
+        for k in 0..s {
+            let (v, w) = (&v[k * d..(k + 1) * d], &w[k * n..(k + 1) * n]);
+            let (sums, sums_t) = (row_sums(x, v), row_sums(xt, w));
+            assert_sums(&many[k * n..(k + 1) * n], &sums, d);
+            assert_sums(&many_t[k * d..(k + 1) * d], &sums_t, n);
+            let (mut one, mut one_t) = (vec![f64::NAN; n], vec![f64::NAN; d]);
+            x.apply(v, &mut one);
+            x.apply_transposed(w, &mut one_t);
+            assert_sums(&one, &sums, d);
+            assert_sums(&one_t, &sums_t, n);
+            x.apply_abs(v, &mut one);
+            x.apply_transposed_abs(w, &mut one_t);
+            assert_sums(&one, &row_sums(rows(&magnitudes, n, d), v), d);
+            assert_sums(&one_t, &row_sums(rows(&turned_magnitudes, d, n), w), n);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn products_are_the_sums_they_stand_for(n in 1_usize..20, d in 1_usize..20, s in 1_usize..9, seed: u64) {
+            assert_products(n, d, s, seed);
+        }
+    }
+
+    #[test]
+    fn products_over_several_blocks_are_the_sums_they_stand_for() {
+        for (n, d) in [(3, 2500), (700, 60), (1, 5000), (2500, 1)] {
+            assert_products(n, d, 3, 7);
+        }
+    }
+
+    #[test]
+    fn double_double_vectors_keep_their_digits() {
+        // 1 + 2⁻⁶⁰ − 1: binary64 would lose the middle term.
+        let data = [1.0, 1.0, -1.0];
+        let x = rows(&data, 1, 3);
+        let v = [1.0, 2.0_f64.powi(-60), 1.0].map(|v| DoubleDouble::from_parts(v, 0.0));
+        let mut out = [DoubleDouble::ZERO];
+        x.apply(&v, &mut out);
+        assert_eq!(out[0].to_f64(), 2.0_f64.powi(-60));
+        let (data, w) = ([1.0, 1.0, -1.0], v);
+        let mut out = [DoubleDouble::ZERO];
+        rows(&data, 3, 1).apply_transposed(&w, &mut out);
+        assert_eq!(out[0].to_f64(), 2.0_f64.powi(-60));
+    }
+
+    #[test]
+    fn no_vectors_and_no_data_are_answered() {
+        let x = rows(&[], 0, 3);
+        x.apply_many(&[1.0, 2.0, 3.0], &mut []);
+        let mut out = [f64::NAN; 3];
+        x.apply_transposed(&[], &mut out);
+        assert_eq!(out, [0.0; 3]);
+        rows(&[1.0, 2.0], 1, 2).apply_many(&[], &mut []);
+        rows(&[1.0, 2.0], 1, 2).apply_transposed_many(&[], &mut []);
+        let mut out = [f64::NAN; 3];
+        x.apply_transposed_many(&[], &mut out);
+        assert_eq!(out, [0.0; 3]);
+    }
+
+    #[test]
+    fn the_bits_do_not_depend_on_the_number_of_threads() {
+        let (n, d, s) = (120, 4000, 3);
+        let mut random = Random::new(6);
+        let (data, v, w) = (random.vector(n * d), random.vector(s * d), random.vector(s * n));
+        let x = rows(&data, n, d);
+        assert!(n * d > 200_000 && d > 3 * COLUMN_BLOCK && n > 3 * x.row_block(), "too small to be parallel");
+        let results = on_one_two_and_three_threads(|| {
+            let mut results = [n, d, s * n, s * d, n, d].map(|len| vec![f64::NAN; len]);
+            x.apply(&v[..d], &mut results[0]);
+            x.apply_transposed(&w[..n], &mut results[1]);
+            x.apply_many(&v, &mut results[2]);
+            x.apply_transposed_many(&w, &mut results[3]);
+            x.apply_abs(&v[..d], &mut results[4]);
+            x.apply_transposed_abs(&w[..n], &mut results[5]);
+            results
+        });
+        assert!(results[0].iter().flatten().all(|x| x.is_finite()));
+        assert_eq!(results[0], results[1]);
+        assert_eq!(results[0], results[2]);
+    }
 }

@@ -118,6 +118,10 @@ pub fn bregman(x: f64, x0: f64, log_kappa: f64) -> f64 {
     if x0 == 0.0 {
         return value(x, log_kappa);
     }
+    if quotient(x, log_kappa).max(quotient(x0, log_kappa)) < QUADRATIC {
+        // q'' is 1/κ to rounding between the two points, and the logarithm below may underflow where this does not.
+        return value(x - x0, log_kappa);
+    }
     divergence::from_point(x, x0, log_kappa)
 }
 

@@ -2,6 +2,7 @@
 
 use super::Real;
 use super::dispatch::{Kernel, dispatch, multiply_add};
+use core::array::from_fn;
 
 impl Real for f64 {
     const ZERO: Self = 0.0;
@@ -37,7 +38,7 @@ impl Real for f64 {
         f64::is_finite(self)
     }
 
-    /// `|error| ≤ (⌈n/32⌉ + 5) u Σ|x_i v_i|` to first order (Higham, *Accuracy and Stability of Numerical Algorithms*,
+    /// `|error| ≤ (n/32 + 7) u Σ|x_i v_i|` to first order (Higham, *Accuracy and Stability of Numerical Algorithms*,
     /// 2nd ed., sec. 3.1, for 32 interleaved sums folded pairwise); `n u Σ|x_i v_i|` below 32 entries.
     #[inline]
     fn dot(x: &[f64], v: &[Self]) -> Self {
@@ -72,21 +73,23 @@ impl Kernel for Dot<'_> {
         let (x, x_tail) = self.x.as_chunks::<LANES>();
         let (v, v_tail) = self.v.as_chunks::<LANES>();
         for (x, v) in x.iter().zip(v) {
-            for ((sum, x), v) in sums.iter_mut().zip(x).zip(v) {
-                *sum = multiply_add::<FUSED>(*x, *v, *sum);
-            }
+            add_products::<FUSED>(&mut sums, x, v);
         }
-        for ((sum, x), v) in sums.iter_mut().zip(x_tail).zip(v_tail) {
-            *sum = multiply_add::<FUSED>(*x, *v, *sum);
-        }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for i in 0..width {
-                sums[i] += sums[i + width];
-            }
-            width /= 2;
-        }
-        sums[0]
+        // Padded: a loop of variable length over `sums` would keep the sums in memory instead of registers.
+        let (mut x, mut v) = ([0.0; LANES], [0.0; LANES]);
+        x[..x_tail.len()].copy_from_slice(x_tail);
+        v[..v_tail.len()].copy_from_slice(v_tail);
+        add_products::<FUSED>(&mut sums, &x, &v);
+        let sums: [f64; 8] = from_fn(|i| (sums[i] + sums[i + 8]) + (sums[i + 16] + sums[i + 24]));
+        let sums: [f64; 4] = from_fn(|i| sums[i] + sums[i + 4]);
+        (sums[0] + sums[2]) + (sums[1] + sums[3])
+    }
+}
+
+#[inline(always)]
+fn add_products<const FUSED: bool>(sums: &mut [f64; LANES], x: &[f64; LANES], v: &[f64; LANES]) {
+    for i in 0..LANES {
+        sums[i] = multiply_add::<FUSED>(x[i], v[i], sums[i]);
     }
 }
 

@@ -8,6 +8,34 @@
 
 use super::DoubleDouble;
 use crate::real::Real;
+use crate::real::dispatch::{Kernel, dispatch};
+
+/// A function of one number, evaluated where the fused multiply-add in every product is an instruction.
+struct Evaluate<F>(F, DoubleDouble);
+
+impl<F: FnOnce(DoubleDouble) -> DoubleDouble> Kernel for Evaluate<F> {
+    type Output = DoubleDouble;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> DoubleDouble {
+        self.0(self.1)
+    }
+}
+
+/// `e^x`: see the kernel.
+pub(super) fn exp(x: DoubleDouble) -> DoubleDouble {
+    dispatch(Evaluate(exp_kernel, x))
+}
+
+/// `e^x − 1`: see the kernel.
+pub(super) fn exp_m1(x: DoubleDouble) -> DoubleDouble {
+    dispatch(Evaluate(exp_m1_kernel, x))
+}
+
+/// `ln x`: see the kernel.
+pub(super) fn ln(x: DoubleDouble) -> DoubleDouble {
+    dispatch(Evaluate(ln_kernel, x))
+}
 
 /// `ln 2` in three parts, the first two of 42 bits: their products with exponents (11 bits) are exact, and the rest is
 /// known to 2^-139, so that reducing by 1024 ln 2 loses nothing.
@@ -17,6 +45,7 @@ const LN_2_PARTS: [f64; 3] = [0.693_147_180_559_890_3, 5.497_923_018_707_21e-14,
 const HALF_LN_2: f64 = 0.5 * core::f64::consts::LN_2;
 
 /// `x − k ln 2` for `|k| ≤ 2^11`, to 2^-106 of the result and 2^-128 absolutely.
+#[inline(always)]
 fn subtract_multiple_of_ln_2(x: DoubleDouble, k: f64) -> DoubleDouble {
     let [first, second, third] = LN_2_PARTS.map(|part| k * part);
     // The first difference is exact: multiples of one ulp, no larger than x.
@@ -47,6 +76,7 @@ const SQUARINGS: i32 = 8;
 ///
 /// With `t = r/256`, `|t| < 0.0015`, the first term left out is `t^11/12! < 2^-130` of the sum. A squaring adds the
 /// rounding of one sum (3 u²) and, damped by `p/2`, of one product; what went in is not amplified beyond `e^r` in all.
+#[inline(always)]
 fn exp_m1_reduced(r: DoubleDouble) -> DoubleDouble {
     if r.high.abs() < 1e-18 {
         // e^r − 1 = r + r²/2 to 2^-120; scaling down would underflow the low part first.
@@ -66,11 +96,13 @@ fn exp_m1_reduced(r: DoubleDouble) -> DoubleDouble {
 }
 
 /// `2^k` for `−1022 ≤ k ≤ 1023`.
+#[inline(always)]
 fn power_of_two(k: i32) -> f64 {
     f64::from_bits(u64::from((k + 1023).unsigned_abs()) << 52)
 }
 
 /// The exponent of the reduction of `x`, `|x| < 800`: an integer.
+#[inline(always)]
 fn exponent(x: f64) -> i32 {
     #[allow(clippy::cast_possible_truncation, reason = "|x / ln 2| < 1155")]
     let k = (x * core::f64::consts::LOG2_E).round() as i32;
@@ -79,7 +111,8 @@ fn exponent(x: f64) -> i32 {
 
 /// `e^x`, relative error below 16 · 2^-104 of the result; inf above 709.79 and 0 below −745.14. Results below 2^-968
 /// lose their low part to underflow.
-pub(super) fn exp(x: DoubleDouble) -> DoubleDouble {
+#[inline(always)]
+fn exp_kernel(x: DoubleDouble) -> DoubleDouble {
     if x.high.is_nan() || x.high > 710.0 || x.high < -746.0 {
         return DoubleDouble::from(x.high.exp());
     }
@@ -92,7 +125,8 @@ pub(super) fn exp(x: DoubleDouble) -> DoubleDouble {
 }
 
 /// `e^x − 1`, relative error below 16 · 2^-104; −1 far below 0, inf above 709.79, ±0 for ±0.
-pub(super) fn exp_m1(x: DoubleDouble) -> DoubleDouble {
+#[inline(always)]
+fn exp_m1_kernel(x: DoubleDouble) -> DoubleDouble {
     if x.high == 0.0 {
         return x;
     }
@@ -101,7 +135,7 @@ pub(super) fn exp_m1(x: DoubleDouble) -> DoubleDouble {
     }
     if x.high.is_nan() || x.high.abs() > 100.0 {
         // 1 is beyond the last place of e^x, or e^x of 1, or both are infinite.
-        return exp(x).add_f64(-1.0);
+        return exp_kernel(x).add_f64(-1.0);
     }
     let k = exponent(x.high);
     let power = power_of_two(k);
@@ -110,6 +144,7 @@ pub(super) fn exp_m1(x: DoubleDouble) -> DoubleDouble {
 }
 
 /// `ln(1 + w)` for `|w| ≤ 0.5`, relative error below 16 · 2^-104.
+#[inline(always)]
 fn ln_1p_reduced(w: DoubleDouble) -> DoubleDouble {
     let y = w.high.ln_1p();
     if y.abs() < 1e-18 {
@@ -122,7 +157,8 @@ fn ln_1p_reduced(w: DoubleDouble) -> DoubleDouble {
 }
 
 /// Natural logarithm, relative error below 16 · 2^-104, also near 1; −inf at 0, NaN below, inf at inf.
-pub(super) fn ln(x: DoubleDouble) -> DoubleDouble {
+#[inline(always)]
+fn ln_kernel(x: DoubleDouble) -> DoubleDouble {
     if x.high <= 0.0 || !x.high.is_finite() {
         return DoubleDouble::from(x.high.ln());
     }
@@ -138,6 +174,7 @@ pub(super) fn ln(x: DoubleDouble) -> DoubleDouble {
 }
 
 /// `k` with `x/2^k` in `[1/√2, √2]`, for a normal `x > 0`.
+#[inline(always)]
 fn exponent_of_mantissa(x: f64) -> i32 {
     #[allow(clippy::cast_possible_truncation, reason = "11 bits")]
     let biased = (x.to_bits() >> 52) as i32;

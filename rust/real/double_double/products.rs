@@ -3,9 +3,13 @@
 use super::{DoubleDouble, quick_two_sum, two_prod, two_sum};
 use crate::real::Real;
 use crate::real::dispatch::{Kernel, dispatch};
+use core::array::from_fn;
 
 /// Independent sums of a dot product, enough to hide the latency of renormalising each.
 const LANES: usize = 16;
+
+/// Entries updated together.
+const BLOCK: usize = 8;
 
 /// `Σ x_i v_i` within `4 u² (n/16 + 5) Σ|x_i v_i|` to first order, `u = 2^-53`: every step rounds a product (u²), its
 /// low part and the renormalised low sum (3 u² of the running sum), in sixteen interleaved sums.
@@ -53,6 +57,10 @@ impl Kernel for Dot<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> DoubleDouble {
+        if self.x.len() < LANES {
+            // Folding sixteen sums would take longer than the products.
+            return self.x.iter().zip(self.v).fold(DoubleDouble::ZERO, |sum, (x, v)| sum + v.mul_f64(*x));
+        }
         let mut sums = Sums { high: [0.0; LANES], low: [0.0; LANES] };
         let (x, x_tail) = self.x.as_chunks::<LANES>();
         let (v, v_tail) = self.v.as_chunks::<LANES>();
@@ -66,11 +74,10 @@ impl Kernel for Dot<'_> {
             }
             sums.add(&x, &high, &low);
         }
-        let mut total = DoubleDouble::ZERO;
-        for (high, low) in sums.high.into_iter().zip(sums.low) {
-            total += DoubleDouble { high, low };
-        }
-        total
+        let sums: [DoubleDouble; LANES] = from_fn(|i| DoubleDouble { high: sums.high[i], low: sums.low[i] });
+        let sums: [DoubleDouble; 8] = from_fn(|i| sums[i] + sums[i + 8]);
+        let sums: [DoubleDouble; 4] = from_fn(|i| sums[i] + sums[i + 4]);
+        (sums[0] + sums[2]) + (sums[1] + sums[3])
     }
 }
 
@@ -85,7 +92,18 @@ impl Kernel for Axpy<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
+        let (x, x_tail) = self.x.as_chunks::<BLOCK>();
+        let (y, y_tail) = self.y.as_chunks_mut::<BLOCK>();
+        for (x, y) in x.iter().zip(y) {
+            // High and low parts apart, or the compiler does not make vectors of them.
+            let (mut high, mut low) = (y.map(|y| y.high), y.map(|y| y.low));
+            for i in 0..BLOCK {
+                let sum = DoubleDouble { high: high[i], low: low[i] } + self.alpha.mul_f64(x[i]);
+                (high[i], low[i]) = (sum.high, sum.low);
+            }
+            *y = from_fn(|i| DoubleDouble { high: high[i], low: low[i] });
+        }
+        for (y, x) in y_tail.iter_mut().zip(x_tail) {
             *y += self.alpha.mul_f64(*x);
         }
     }
