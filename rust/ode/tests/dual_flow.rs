@@ -37,7 +37,9 @@ fn flow(log_kappa: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian>
                 *dnu -= x[i * FEATURES + j] * beta;
             }
         }
-        dnu.iter_mut().for_each(|d| *d /= SAMPLES as f64);
+        for d in dnu {
+            *d /= SAMPLES as f64;
+        }
     };
     let jacobian = move |_: f64, nu: &[f64], out: &mut SquareMatrix| {
         for j in 0..FEATURES {
@@ -81,7 +83,7 @@ fn the_flow_to_its_end_takes_no_more_steps_than_a_plain_program_of_fixed_order()
         // Accepted steps within a tenth of it, trials no more than it.
         assert!(10 * ours <= 11 * accepted + 10 && ours + lost <= accepted + rejected, "{log_kappa}: {ours} + {lost}");
         let chosen = until_fitted(log_kappa, (3, 7)).stats;
-        assert!(chosen.accepted * 10 <= ours * 13, "{log_kappa}: order selection takes {chosen:?}");
+        assert!(chosen.accepted * 10 <= ours * 12, "{log_kappa}: order selection takes {chosen:?}");
     }
 }
 
@@ -95,9 +97,9 @@ fn ten_digits_are_reached_at_order_thirteen_with_a_fraction_of_the_work_of_order
 
 #[test]
 fn the_error_on_the_way_is_in_proportion_to_the_tolerance_at_every_order() {
+    // While the coefficients are being fitted: a time of order |ln κ|.
     for log_kappa in [-7.0, -27.0, -230.0] {
-        // In the middle of the burst: the time at which the first coefficient is fitted is near |ln κ|/4.
-        let time = 0.05 * -log_kappa;
+        let time = -log_kappa;
         let at = |rtol: f64, s: usize| {
             let options = Options { min_stages: s, max_stages: s, rtol, ..Options::default() };
             radau(&mut flow(log_kappa, rtol), 0.0, &[0.0; SAMPLES], time, &options, &mut ()).y
@@ -107,7 +109,8 @@ fn the_error_on_the_way_is_in_proportion_to_the_tolerance_at_every_order() {
         for s in [3, 5, 7] {
             for rtol in [1e-5, 1e-8, 1e-11] {
                 let error = at(rtol, s).iter().zip(&truth).fold(0.0_f64, |most, (y, z)| most.max((y - z).abs()));
-                eprintln!("{log_kappa} {s} {rtol}: {:e}", error / (rtol * (1.0 + size)));
+                // Errors of single steps add up along the way, but the flow contracts: a few tolerances at the end.
+                assert!(error < 10.0 * rtol * (1.0 + size), "ln κ = {log_kappa}, {s} stages, rtol {rtol}: {error}");
             }
         }
     }
@@ -115,7 +118,7 @@ fn the_error_on_the_way_is_in_proportion_to_the_tolerance_at_every_order() {
 
 #[test]
 fn refined_output_inside_long_steps_is_as_accurate_as_their_ends() {
-    let times = [0.3, 1.0, 2.0, 5.0, 20.0];
+    let times: Vec<f64> = (0..24).map(|k| 0.2 * 1.25_f64.powi(k)).collect();
     let mut next = 0;
     let mut rows = Vec::new();
     let mut save = |system: &mut _, step: &mut Step<'_, f64, _>| {
@@ -129,7 +132,7 @@ fn refined_output_inside_long_steps_is_as_accurate_as_their_ends() {
         Action::Continue
     };
     let options = Options { rtol: 1e-10, ..Options::default() };
-    radau(&mut flow(-27.0, 1e-10), 0.0, &[0.0; SAMPLES], 20.0, &options, &mut save);
+    radau(&mut flow(-27.0, 1e-10), 0.0, &[0.0; SAMPLES], 40.0, &options, &mut save);
     assert_eq!(rows.len(), times.len());
     let mut coarsest = 0.0_f64;
     for (time, dense, refined) in rows {
