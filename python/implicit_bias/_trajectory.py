@@ -90,8 +90,7 @@ class Flow:
             Named tuple ``u_plus, v_plus, u_minus, v_minus``, each (n_times, n_features).
         """
         if self._weights is not None:
-            unit = np.exp(np.asarray(self._net.log_magnitude))
-            return Parameters(*(unit * self._weights[:, k] for k in range(4)))
+            return Parameters(*(self._weights[:, k] for k in range(4)))
         grown, decayed = self._growth()
         net = self._net
         sum_plus, difference_plus = net.u_plus + net.v_plus, net.u_plus - net.v_plus
