@@ -2,7 +2,7 @@
 
 use super::blocks::{for_each_chunk, for_each_row_block, worth_threads};
 use super::shape::agree;
-use crate::real::Real;
+use crate::real::{Real, axpy_abs, dot_abs};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -125,9 +125,7 @@ impl<'a> Rows<'a> {
         for_each_chunk(out, COLUMN_BLOCK, self.worth_threads(1), |start, out| {
             out.fill(0.0);
             for (i, w) in w.iter().enumerate() {
-                for (out, x) in out.iter_mut().zip(&x.row(i)[start..]) {
-                    *out += x.abs() * w;
-                }
+                axpy_abs(*w, &x.row(i)[start..start + out.len()], out);
             }
         });
     }
@@ -147,22 +145,6 @@ impl<'a> Rows<'a> {
         agree("shapes of a product with several vectors", (input, output), (s * from, s * to));
         (output > 0).then_some(s)
     }
-}
-
-/// Lanes of [`dot_abs`]: the compiler keeps that many independent sums.
-const LANES: usize = 8;
-
-fn dot_abs(x: &[f64], v: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (x_lanes, x_rest) = x.as_chunks::<LANES>();
-    let (v_lanes, v_rest) = v.as_chunks::<LANES>();
-    for (x, v) in x_lanes.iter().zip(v_lanes) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane].abs() * v[lane];
-        }
-    }
-    let rest: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| x.abs() * v).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

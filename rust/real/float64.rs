@@ -46,25 +46,39 @@ impl Real for f64 {
         if x.len() < LANES {
             return x.iter().zip(v).fold(0.0, |sum, (x, v)| sum + x * v);
         }
-        dispatch(Dot { x, v })
+        dispatch(Dot::<false> { x, v })
     }
 
     #[inline]
     fn axpy(alpha: Self, x: &[f64], y: &mut [Self]) {
         debug_assert_eq!(x.len(), y.len());
-        dispatch(Axpy { alpha, x, y });
+        dispatch(Axpy::<false> { alpha, x, y });
     }
 }
 
 /// Independent sums of a dot product: four vectors of eight hide the latency of the additions.
 const LANES: usize = 32;
 
-struct Dot<'a> {
+/// `Σ |x_i| v_i`, with the bound of [`Real::dot`].
+#[must_use]
+pub fn dot_abs(x: &[f64], v: &[f64]) -> f64 {
+    debug_assert_eq!(x.len(), v.len());
+    dispatch(Dot::<true> { x, v })
+}
+
+/// `y += alpha |x|`.
+pub fn axpy_abs(alpha: f64, x: &[f64], y: &mut [f64]) {
+    debug_assert_eq!(x.len(), y.len());
+    dispatch(Axpy::<true> { alpha, x, y });
+}
+
+/// `MAGNITUDES`: `x` by magnitude.
+struct Dot<'a, const MAGNITUDES: bool> {
     x: &'a [f64],
     v: &'a [f64],
 }
 
-impl Kernel for Dot<'_> {
+impl<const MAGNITUDES: bool> Kernel for Dot<'_, MAGNITUDES> {
     type Output = f64;
 
     #[inline(always)]
@@ -73,13 +87,13 @@ impl Kernel for Dot<'_> {
         let (x, x_tail) = self.x.as_chunks::<LANES>();
         let (v, v_tail) = self.v.as_chunks::<LANES>();
         for (x, v) in x.iter().zip(v) {
-            add_products::<FUSED>(&mut sums, x, v);
+            add_products::<FUSED, MAGNITUDES>(&mut sums, x, v);
         }
         // Padded: a loop of variable length over `sums` would keep the sums in memory instead of registers.
         let (mut x, mut v) = ([0.0; LANES], [0.0; LANES]);
         x[..x_tail.len()].copy_from_slice(x_tail);
         v[..v_tail.len()].copy_from_slice(v_tail);
-        add_products::<FUSED>(&mut sums, &x, &v);
+        add_products::<FUSED, MAGNITUDES>(&mut sums, &x, &v);
         let sums: [f64; 8] = from_fn(|i| (sums[i] + sums[i + 8]) + (sums[i + 16] + sums[i + 24]));
         let sums: [f64; 4] = from_fn(|i| sums[i] + sums[i + 4]);
         (sums[0] + sums[2]) + (sums[1] + sums[3])
@@ -87,25 +101,31 @@ impl Kernel for Dot<'_> {
 }
 
 #[inline(always)]
-fn add_products<const FUSED: bool>(sums: &mut [f64; LANES], x: &[f64; LANES], v: &[f64; LANES]) {
+fn add_products<const FUSED: bool, const MAGNITUDES: bool>(
+    sums: &mut [f64; LANES],
+    x: &[f64; LANES],
+    v: &[f64; LANES],
+) {
     for i in 0..LANES {
-        sums[i] = multiply_add::<FUSED>(x[i], v[i], sums[i]);
+        let x = if MAGNITUDES { x[i].abs() } else { x[i] };
+        sums[i] = multiply_add::<FUSED>(x, v[i], sums[i]);
     }
 }
 
-struct Axpy<'a> {
+struct Axpy<'a, const MAGNITUDES: bool> {
     alpha: f64,
     x: &'a [f64],
     y: &'a mut [f64],
 }
 
-impl Kernel for Axpy<'_> {
+impl<const MAGNITUDES: bool> Kernel for Axpy<'_, MAGNITUDES> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (y, x) in self.y.iter_mut().zip(self.x) {
-            *y = multiply_add::<FUSED>(self.alpha, *x, *y);
+            let x = if MAGNITUDES { x.abs() } else { *x };
+            *y = multiply_add::<FUSED>(self.alpha, x, *y);
         }
     }
 }

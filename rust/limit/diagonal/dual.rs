@@ -3,9 +3,6 @@
 use super::exponents::{Exponents, Scratch};
 use super::row_space::RowSpace;
 
-/// Below this whitened residual it is worth asking whether the residual is only round-off.
-const WORTH_A_FLOOR: f64 = 1e-3;
-
 /// Everything that is evaluated at one `ν`. Buffers are reused from point to point.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
@@ -65,9 +62,22 @@ impl Point {
         }
         space.whiten(&self.residual, &mut self.white);
         self.size = largest(&self.white) / unit_of_residual;
-        if self.size < WORTH_A_FLOOR {
-            self.at_floor = largest(&self.residual) <= self.floor(space, start);
+        let residual = largest(&self.residual);
+        self.at_floor = residual <= self.floor_at_most(space, start) && residual <= self.floor(space, start);
+    }
+
+    /// An upper bound of [`Point::floor`] by Cauchy and Schwarz: `d` operations instead of two products with the data,
+    /// enough to see that most points are far from it.
+    fn floor_at_most(&mut self, space: &RowSpace<'_>, start: &Exponents) -> f64 {
+        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let path = norm(&self.nu);
+        let mut sum = 0.0;
+        for (i, column) in space.column_norms().iter().enumerate() {
+            let (exponent, _) = start.sizes(i, self.g[i]);
+            let weighted = self.beta[i].abs() * (4.0 + exponent) + self.slope[i] * column * path;
+            sum += weighted * weighted;
         }
+        f64::EPSILON * (space.longest_sample() * sum.sqrt() + 4.0 * largest(&space.y))
     }
 
     /// The attainable residual `max_n {4ε(|X||β| + |y|) + ε|X|(|β|(|root| + |z|) + S |Q||ν|)}_n` (THEORY §1).
