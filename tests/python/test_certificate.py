@@ -20,7 +20,7 @@ SIZES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
 def violations(values, bounds, truth) -> int:
     """Coefficients farther from the truth than the bound; an infinite bound states nothing, NaN is a violation."""
     errors = reference.errors(values, truth)
-    return sum(not (b == math.inf or e <= Decimal(float(b))) for e, b in zip(errors, bounds, strict=True))
+    return sum(not (b == math.inf or (b >= 0 and e <= Decimal(float(b)))) for e, b in zip(errors, bounds, strict=True))
 
 
 def residual_violations(X, y, values, backward_error) -> int:

@@ -1,0 +1,157 @@
+"""The table of speeds: the package and the programs it is measured against, on the same data, in one run.
+
+usage: python report.py [--repeats 7] [--weights-seconds 60]     prints Markdown
+
+Competitors take turns (first all of them once, then all of them again), so that a busy moment of the machine hits each
+alike; a ratio is one of medians. BLAS may use all cores for the NumPy programs, as it does by default.
+"""
+
+import argparse
+import math
+import os
+import platform
+import statistics
+import time
+
+# Settings of this kind make OpenBLAS several times slower on some machines: a baseline must not be handicapped.
+for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+    os.environ.pop(name, None)
+
+import baselines  # noqa: E402
+import implicit_bias as ib  # noqa: E402
+import numpy as np  # noqa: E402
+from scipy.linalg import cho_factor  # noqa: E402
+
+SHAPES, SCALES = (0.0, 0.5, 0.7, 0.9, 0.99), np.logspace(-5, -0.6, 20)
+SCALE = 1e-12
+
+
+def interleaved(repeats, **competitors):
+    """Median seconds and last result of every competitor, which take turns."""
+    seconds, results = {name: [] for name in competitors}, {}
+    for _ in range(repeats):
+        for name, run in competitors.items():
+            began = time.perf_counter()
+            results[name] = run()
+            seconds[name].append(time.perf_counter() - began)
+    return {name: statistics.median(values) for name, values in seconds.items()}, results
+
+
+def cells():
+    """(scale, shape, ln kappa) of the hundred cells of the paper's figure."""
+    return [
+        (float(scale), shape, math.log(4 * scale * (1 + shape**2) / (1 - shape**2)))
+        for shape in SHAPES
+        for scale in SCALES
+    ]
+
+
+def duration(seconds):
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def limit_rows(data, repeats):
+    grid = cells()
+    nets = [ib.DiagonalNetwork.from_scale_shape(1000, scale=scale, shape=shape) for scale, shape, _ in grid]
+    log_kappas = [k for _, _, k in grid]
+    X, y = data.X, data.y
+    seconds, found = interleaved(
+        repeats,
+        numpy=lambda: [baselines.dual_newton(X, y, k) for k in log_kappas],
+        numpy_path=lambda: baselines.newton_path(X, y, log_kappas),
+        one_by_one=lambda: [ib.limit(net, X, y) for net in nets],
+        no_bounds=lambda: [ib.limit(net, X, y, bounds=False) for net in nets],
+        path=lambda: ib.limit_path(nets, X, y),
+        path_no_bounds=lambda: ib.limit_path(nets, X, y, bounds=False),
+    )
+    for ours, theirs in zip(found["path"].beta, found["numpy"], strict=True):
+        assert np.abs(ours - theirs.beta).max() < 1e-9  # the same problem was solved
+    systems = {
+        "numpy": sum(r.systems for r in found["numpy"]),
+        "numpy_path": sum(r.systems for r in found["numpy_path"]),
+        "one_by_one": sum(r.n_iter for r in found["one_by_one"]),
+        "no_bounds": sum(r.n_iter for r in found["no_bounds"]),
+        "path": int(found["path"].n_iter.sum()),
+        "path_no_bounds": int(found["path_no_bounds"].n_iter.sum()),
+    }
+    for name, what, reach in (
+        ("one_by_one", "100 limits one at a time, with bounds", "2.5"),
+        ("no_bounds", "100 limits one at a time, without bounds", ""),
+        ("path", "100 limits by `limit_path`, with bounds", "4"),
+        ("path_no_bounds", "100 limits by `limit_path`, without bounds", "6"),
+    ):
+        for base, title in (("numpy", "NumPy dual Newton from 0"), ("numpy_path", "NumPy dual Newton along the path")):
+            yield (what, duration(seconds[name]), f"{systems[name]} systems", title, duration(seconds[base]),
+                   f"{systems[base]} systems", seconds[base] / seconds[name], reach if base == "numpy" else "")  # fmt: skip
+
+
+def deep_rows(data, repeats):
+    deep, shallow = (
+        ib.DiagonalNetwork.from_scale_shape(1000, log_scale=k) for k in (-100000 * math.log(10), math.log(SCALE))
+    )
+    seconds, found = interleaved(
+        5 * repeats,
+        deep=lambda: ib.limit(deep, data.X, data.y),
+        shallow=lambda: ib.limit(shallow, data.X, data.y),
+        system=lambda: cho_factor((data.X * np.abs(data.X[0])) @ data.X.T),
+    )
+    yield ("limit at scale 1e-12", duration(seconds["shallow"]), f"{found['shallow'].n_iter} systems",
+           "limit at scale 10^-100000", duration(seconds["deep"]), f"{found['deep'].n_iter} systems",
+           seconds["deep"] / seconds["shallow"], "below 2.5")  # fmt: skip
+    each = seconds["shallow"] / found["shallow"].n_iter
+    yield ("one `X diag(s) Xᵀ` + Cholesky by BLAS", duration(seconds["system"]), "1 system",
+           "one iteration of `limit` (all of it, by systems)", duration(each), "1 system",
+           each / seconds["system"], "below 2")  # fmt: skip
+
+
+def flow_rows(data, repeats, weights_seconds):
+    X, y = data.X, data.y
+    net, log_kappa = ib.DiagonalNetwork.from_scale_shape(1000, scale=SCALE), math.log(4 * SCALE)
+    baselines.radau_tableau(7)  # not part of a run
+    seconds, found = interleaved(
+        repeats,
+        ours=lambda: ib.gradient_flow(net, X, y),
+        radau=lambda: baselines.radau_flow(X, y, log_kappa),
+        lsoda_jacobian=lambda: baselines.lsoda_flow(X, y, log_kappa, jacobian=True),
+    )
+    more, found_more = interleaved(
+        1,
+        lsoda=lambda: baselines.lsoda_flow(X, y, log_kappa),
+        weights=lambda: baselines.weights_flow(X, y, math.sqrt(SCALE), found["ours"].t[-1], seconds=weights_seconds),
+    )
+    seconds, found = seconds | more, found | found_more
+    ours = found["ours"]
+    assert np.abs(ours.beta[-1] - found["radau"].beta).max() < 1e-8
+    counts = f"{ours.stats['accepted']} steps, {ours.stats['newton_systems']} systems, {ours.stats['rhs']} rhs"
+    for name, title, reach in (
+        ("radau", "NumPy Radau-13", "2"),
+        ("lsoda", "SciPy LSODA on the dual", "40"),
+        ("lsoda_jacobian", "the same with its Jacobian", ""),
+        ("weights", "SciPy DOP853 on the raw weights", "100"),
+    ):
+        run = found[name]
+        unfinished = "" if run.finished else f", stopped at t = {run.t:.2g} of {ours.t[-1]:.2g}: a lower bound"
+        yield ("flow to 1e-12, scale 1e-12, rtol 1e-10", duration(seconds["ours"]), counts, title,
+               duration(seconds[name]), f"{run.accepted} steps, {run.rhs} rhs{unfinished}",
+               seconds[name] / seconds["ours"], reach)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--weights-seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    data = ib.datasets.azulay_sparse_regression()
+    print(f"N = 100, d = 1000, {platform.machine()}, {os.cpu_count()} cores, medians of {options.repeats}\n")
+    print("| work | time | counted | against | time | counted | ratio | to reach |\n|---|---|---|---|---|---|---|---|")
+    for rows in (
+        limit_rows(data, options.repeats),
+        deep_rows(data, options.repeats),
+        flow_rows(data, options.repeats, options.weights_seconds),
+    ):
+        for work, time_, counted, against, other, other_counted, ratio, reach in rows:
+            print(f"| {work} | {time_} | {counted} | {against} | {other} | {other_counted} | {ratio:.3g} | {reach} |")
+
+
+if __name__ == "__main__":
+    main()
