@@ -15,7 +15,8 @@
 use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
-use crate::linalg::Rows;
+use crate::linalg::{Rows, SquareMatrix};
+use crate::real::Real;
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
@@ -133,15 +134,25 @@ impl ErrorWeights {
         }
     }
 
-    /// Size of the error `e`, 1 being the largest acceptable.
-    pub(super) fn norm(&mut self, x: Rows<'_>, e: &[f64]) -> f64 {
+    /// Size of the error `e`, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N` where it is at hand; it
+    /// may be that of an earlier step, as it is for Newton's iteration.
+    pub(super) fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64]) -> f64 {
         x.apply_transposed(e, &mut self.seen);
         let mut size = 0.0;
         for ((seen, weight), s) in self.seen.iter_mut().zip(&self.weights).zip(&self.slope) {
             size = larger(size, seen.abs() * weight);
             *seen *= s;
         }
-        x.apply(&self.seen, &mut self.moved);
+        match jacobian {
+            // N² instead of N d multiplications: this is asked in every Newton iteration.
+            Some(jacobian) => {
+                self.moved.fill(0.0);
+                for (j, e) in e.iter().enumerate() {
+                    f64::axpy(-self.samples * e, jacobian.column(j), &mut self.moved);
+                }
+            }
+            None => x.apply(&self.seen, &mut self.moved),
+        }
         // How many times round-off explains e.
         let (mut beyond, mut times) = (0.0, 0.0);
         for ((moved, e), noise) in self.moved.iter().zip(e).zip(&self.round_off) {

@@ -36,7 +36,14 @@ fn a_start_that_interpolates_takes_no_step() {
 
 #[test]
 fn one_number_of_one_feature_is_fitted() {
-    let case = Case { n: 1, d: 1, x: vec![2.0], y: vec![3.0], weights: [const { [0.1] }; 4].map(|w| w.to_vec()), log_magnitude: vec![-50.0] };
+    let case = Case {
+        n: 1,
+        d: 1,
+        x: vec![2.0],
+        y: vec![3.0],
+        weights: [const { [0.1] }; 4].map(|w| w.to_vec()),
+        log_magnitude: vec![-50.0],
+    };
     let flow = case.flow(&Options::default());
     assert_eq!(flow.status, Status::Converged);
     assert!((flow.beta[flow.beta.len() - 1] - 1.5).abs() < 3e-12);

@@ -33,10 +33,10 @@ fn dual_and_raw_weights_are_the_same_flow() {
         for method in [Method::Radau, Method::Explicit] {
             let dual = at(method);
             assert_eq!((dual.times.as_slice(), raw.times.as_slice()), (times.as_slice(), times.as_slice()));
-            for t in 0..times.len() {
+            for (t, time) in times.iter().enumerate() {
                 let row = t * case.d..(t + 1) * case.d;
                 let error = distance(&dual.beta[row.clone()], &raw.beta[row]);
-                assert!(error < 1e-10, "start {k}, {method:?}, t = {}: {error:e}", times[t]);
+                assert!(error < 1e-10, "start {k}, {method:?}, t = {time}: {error:e}");
             }
         }
     }

@@ -9,10 +9,10 @@ const TIMES: [f64; 4] = [0.2, 1.0, 4.0, 25.0];
 fn agrees(case: &Case) {
     let at = |method| case.flow(&Options { times: Some(&TIMES), rtol: 1e-12, method, ..Options::default() });
     let (dual, raw) = (at(Method::Radau), at(Method::Weights));
-    for t in 0..TIMES.len() {
+    for (t, time) in TIMES.iter().enumerate() {
         let row = t * case.d..(t + 1) * case.d;
-        assert!(distance(&dual.beta[row.clone()], &raw.beta[row]) < 1e-10, "t = {}", TIMES[t]);
-        assert!((dual.loss[t] / raw.loss[t] - 1.0).abs() < 1e-9, "t = {}", TIMES[t]);
+        assert!(distance(&dual.beta[row.clone()], &raw.beta[row]) < 1e-10, "t = {time}");
+        assert!((dual.loss[t] / raw.loss[t] - 1.0).abs() < 1e-9, "t = {time}");
     }
 }
 
