@@ -101,10 +101,7 @@ impl Status {
     /// True where the flow has nowhere left to go: later rows repeat this state.
     #[must_use]
     pub const fn is_stationary(self) -> bool {
-        matches!(
-            self,
-            Self::Converged | Self::RoundoffFloor | Self::LeastSquares | Self::InfeasibleSign | Self::Saddle
-        )
+        matches!(self, Self::Converged | Self::RoundoffFloor | Self::LeastSquares | Self::InfeasibleSign | Self::Saddle)
     }
 }
 

@@ -26,7 +26,11 @@ const RTOL: (f64, f64, &str) = (1e-14, 0.1, "in [1e-14, 0.1], the floor of binar
 /// # Errors
 /// [`Invalid`] where an argument is not allowed. A run that cannot be finished is not an error: its
 /// [`Status`] says why.
-pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, interrupt: &dyn Fn() -> bool) -> Result<Flow, Invalid> {
+pub fn gradient_flow(
+    problem: &Problem<'_>,
+    options: &Options<'_>,
+    interrupt: &dyn Fn() -> bool,
+) -> Result<Flow, Invalid> {
     problem.validate()?;
     validate(options)?;
     if options.method == Method::Weights {
@@ -38,15 +42,20 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, interrupt: &d
     let mut flow = DualFlow::new(&prepared, reference.clone(), (options.rtol, residual_rtol));
     flow.visit(&vec![0.0; flow.x.n()]);
     if !flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite()) {
-        let largest = problem.start.log_a.iter().chain(problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
-        return Err(Invalid::Value { name: "log_a, log_b", found: largest, expected: "such that β and its slope are finite" });
+        let largest =
+            problem.start.log_a.iter().chain(problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
+        return Err(Invalid::Value {
+            name: "log_a, log_b",
+            found: largest,
+            expected: "such that β and its slope are finite",
+        });
     }
     let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| prepared.scaled_time(*t)).collect());
     let end = scaled.as_ref().map_or(f64::INFINITY, |times| times.last().copied().unwrap_or(0.0));
     let method = choose(options.method, &flow, end);
     let plan = match scaled {
         Some(times) => Plan::Given { times, done: 0 },
-        None => Plan::Automatic { segments: Vec::new(), reference, first: first_time(&flow) },
+        None => Plan::Automatic { segments: Vec::new(), reference: Box::new(reference), first: first_time(&flow) },
     };
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
@@ -108,7 +117,8 @@ fn first_time(flow: &DualFlow<'_>) -> f64 {
 }
 
 fn validate(options: &Options<'_>) -> Result<(), Invalid> {
-    let value = |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
+    let value =
+        |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
     value("rtol", options.rtol, (RTOL.0..=RTOL.1).contains(&options.rtol), RTOL.2)?;
     value("tol", options.tol, options.tol >= 0.0 && options.tol < 1.0, "in [0, 1)")?;
     value("max_steps", 0.0, options.max_steps != Some(0), "at least 1")?;

@@ -21,6 +21,7 @@ pub(super) struct DualFlow<'a> {
     pub(super) norm: ErrorWeights,
     gram: WeightedGram,
     jacobian: SquareMatrix,
+    jacobian_known: bool,
     stages: Stages,
 }
 
@@ -66,8 +67,10 @@ impl<'a> DualFlow<'a> {
             reference,
             here,
             norm: ErrorWeights::new(x, &prepared.targets, prepared.samples, rtol),
-            gram: WeightedGram::new(n, d),
+            // Without columns there is nothing to integrate and no Jacobian is asked for.
+            gram: WeightedGram::new(n, d.max(1)),
             jacobian: SquareMatrix::zeros(n),
+            jacobian_known: false,
             stages: Stages::default(),
         }
     }
@@ -80,7 +83,9 @@ impl<'a> DualFlow<'a> {
         let here = &mut self.here;
         here.state.copy_from_slice(state);
         self.x.apply_transposed(state, &mut here.shift);
-        here.shift.iter_mut().for_each(|z| *z *= 2.0);
+        for z in &mut here.shift {
+            *z *= 2.0;
+        }
         self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
         self.x.apply(&here.beta, &mut here.residual);
         here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
@@ -130,7 +135,9 @@ impl System<f64> for DualFlow<'_> {
         }
         let (shift, beta, slope) = (&mut shift[..size], &mut beta[..size], &mut slope[..size]);
         self.x.apply_transposed_many(y, shift);
-        shift.iter_mut().for_each(|z| *z *= 2.0);
+        for z in shift.iter_mut() {
+            *z *= 2.0;
+        }
         self.reference.evaluate(shift, beta, slope);
         self.x.apply_many(beta, dy);
         for dy in dy.chunks_exact_mut(self.x.n()) {
@@ -145,7 +152,7 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
-        self.norm.norm(self.x, e)
+        self.norm.norm(self.x, self.jacobian_known.then_some(&self.jacobian), e)
     }
 
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {
@@ -170,6 +177,7 @@ impl Implicit<f64> for DualFlow<'_> {
         self.gram.form(self.x, &self.here.slope, &mut self.jacobian);
         let factor = -1.0 / self.samples;
         self.jacobian.data_mut().iter_mut().for_each(|h| *h *= factor);
+        self.jacobian_known = true;
         solver.0.reduce(&self.jacobian);
         true
     }

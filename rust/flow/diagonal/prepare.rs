@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
 use super::stopping::Goal;
+use crate::flow::outcome::Status;
 use crate::linalg::{Rows, ThinQr};
 use crate::real::{DoubleDouble, Real};
 use std::borrow::Cow;
@@ -32,11 +33,10 @@ pub(super) struct Prepared<'a> {
     pub(super) samples: f64,
     /// `max|y|` of the projected targets, in original rows.
     size: f64,
-    /// True if part of y cannot be fitted.
-    out_of_reach: bool,
-    /// True if a column that never moves could fit more of it.
-    stuck: bool,
-    /// That part, in original rows; empty if there is none.
+    /// What a converged run has come to: a fit; least squares, where part of y cannot be fitted; a saddle, where a
+    /// column that never moves could fit more of it.
+    end: Status,
+    /// The part of y that cannot be fitted, in original rows; empty if there is none.
     rest: Vec<f64>,
     /// `Σ u²` of it.
     unreachable: f64,
@@ -64,8 +64,7 @@ impl<'a> Prepared<'a> {
             targets: y.iter().map(|y| y * factor).collect(),
             samples: x.n() as f64,
             size: 0.0,
-            out_of_reach: false,
-            stuck: false,
+            end: Status::Converged,
             rest: Vec::new(),
             unreachable: 0.0,
             columns,
@@ -88,7 +87,7 @@ impl<'a> Prepared<'a> {
     /// Where the reduced flow is going.
     pub(super) fn goal(&self, tol: f64, at_tolerance: bool) -> Goal {
         let rotated = self.tall.is_some();
-        Goal { tol, size: self.size, out_of_reach: self.out_of_reach, stuck: self.stuck, rotated, at_tolerance }
+        Goal { tol, size: self.size, end: self.end, rotated, at_tolerance }
     }
 
     /// The part of the original targets that can be fitted.
@@ -142,7 +141,9 @@ impl<'a> Prepared<'a> {
     pub(super) fn predictor(&self, beta: &[f64], out: &mut [f64]) {
         self.all_columns(beta, out);
         let (a, b) = (power_of_two(-self.scale.0), power_of_two(self.scale.1));
-        out.iter_mut().for_each(|beta| *beta = *beta * b * a);
+        for beta in out.iter_mut() {
+            *beta = *beta * b * a;
+        }
     }
 
     /// The N multipliers of the original problem and their low parts.
@@ -160,7 +161,9 @@ impl<'a> Prepared<'a> {
                 let mut c = vec![0.0; self.d];
                 range.solve(&w, &mut c);
                 rows(data, self.shape.0, self.d).apply(&c, high);
-                high.iter_mut().for_each(|nu| *nu *= factor);
+                for nu in high.iter_mut() {
+                    *nu *= factor;
+                }
                 low.fill(0.0);
             }
         }
@@ -173,7 +176,7 @@ impl<'a> Prepared<'a> {
             return;
         }
         let y = self.targets.clone();
-        let original = if n > d {
+        let original = if n > d && d > 0 {
             let qr = ThinQr::of(self.x());
             self.targets = qr.apply_qt(&y);
             self.n = d;
@@ -187,9 +190,9 @@ impl<'a> Prepared<'a> {
         let rest = LeftOver::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &fitted);
         self.size = rest.fitted;
         if peak(&rest.u) > rest.errors {
-            self.out_of_reach = true;
             self.unreachable = rest.u.iter().map(|u| u * u).sum();
-            self.stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
+            let stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
+            self.end = if stuck { Status::Saddle } else { Status::LeastSquares };
             self.rest = rest.u;
         }
         let mut targets = core::mem::take(&mut self.targets);

@@ -13,11 +13,18 @@ use crate::ode::{self, Action, Explicit, Observer, Step, System, integrate};
 /// Weights outside this range are too close to under- or overflow of their squares' derivatives.
 const REPRESENTABLE: (f64, f64) = (1e-290, 1e150);
 
+/// Smallest tolerance of a step: round-off of a weight.
+const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
+
 /// The flow of the weights.
 struct RawFlow<'a> {
     x: Rows<'a>,
     y: &'a [f64],
+    /// The part of y that can be fitted.
+    targets: &'a [f64],
     rtol: f64,
+    /// The tolerance of the step at hand.
+    step_rtol: f64,
     residual: Vec<f64>,
     gradient: Vec<f64>,
     /// `1/√(u² + v²)` of both pairs of each coordinate; 0 for pairs that are 0 and never move.
@@ -67,10 +74,14 @@ impl System<f64> for RawFlow<'_> {
         }
     }
 
-    /// A weight is measured by its pair, `√(u² + v²)`: both are sums of one growing and one falling exponential.
+    /// A weight is measured by its pair, `√(u² + v²)`: both are sums of one growing and one falling exponential. The
+    /// tolerance falls with the residual: an explicit method at its stability limit would hold it at `rtol` for ever.
     fn set_error_weights(&mut self, _t: f64, y: &[f64], _dy: &[f64]) {
         let [u_plus, v_plus, u_minus, v_minus] = split(y);
         let d = self.x.d();
+        residual(self.x, self.targets, &predictor(y), &mut self.residual);
+        let left = (peak(&self.residual) / peak(self.targets)).min(1.0);
+        self.step_rtol = (self.rtol * left).max(ROUND_OFF);
         for (k, (u, v)) in [(u_plus, v_plus), (u_minus, v_minus)].into_iter().enumerate() {
             for i in 0..d {
                 let size = u[i].hypot(v[i]);
@@ -86,7 +97,7 @@ impl System<f64> for RawFlow<'_> {
             let error = e.abs() * self.weights[k / (2 * d) * d + k % d];
             size = if error > size || error.is_nan() { error } else { size };
         }
-        size / self.rtol
+        size / self.step_rtol
     }
 }
 
@@ -174,18 +185,25 @@ impl<'p> Setting<'p> {
         }
         let (n, d) = (x.n(), x.d());
         let rtol = self.options.rtol;
-        let mut flow =
-            RawFlow { x, y, rtol, residual: vec![0.0; n], gradient: vec![0.0; d], weights: vec![0.0; 2 * d] };
+        let mut flow = RawFlow {
+            x,
+            y,
+            targets: &self.targets,
+            rtol,
+            step_rtol: rtol,
+            residual: vec![0.0; n],
+            gradient: vec![0.0; d],
+            weights: vec![0.0; 2 * d],
+        };
         let settings = ode::Options { rtol, max_steps: self.options.max_steps, ..ode::Options::default() };
         let mut stepper = Explicit::new(&flow, &settings);
-        match integrate(&mut stepper, &mut flow, 0.0, &self.start, end, &settings, &mut watch) {
-            Ok(out) => Pass { watch, last: (out.t, out.y), status: out.status.into(), stats: out.stats },
+        let result = integrate(&mut stepper, &mut flow, 0.0, &self.start, end, &settings, &mut watch);
+        let Ok(out) = result else {
             // The settings are validated; what is left is a run that made no step.
-            Err(_) => {
-                let last = (0.0, self.start.clone());
-                Pass { watch, last, status: Status::StepTooSmall, stats: Stats::default() }
-            }
-        }
+            let last = (0.0, self.start.clone());
+            return Pass { watch, last, status: Status::StepTooSmall, stats: Stats::default() };
+        };
+        Pass { watch, last: (out.t, out.y), status: out.status.into(), stats: out.stats }
     }
 
     /// Why a pass ended.
@@ -267,7 +285,7 @@ fn representable(weights: &Weights<'_>) -> Result<Vec<f64>, Invalid> {
     Ok(state)
 }
 
-/// Whether β_i can rise (`A_i > 0`) and fall (`B_i > 0`).
+/// Whether `β_i` can rise (`A_i > 0`) and fall (`B_i > 0`).
 fn sides(weights: &Weights<'_>) -> Vec<(bool, bool)> {
     let pairs = weights.u_plus.iter().zip(weights.v_plus).zip(weights.u_minus.iter().zip(weights.v_minus));
     pairs.map(|((up, vp), (um, vm))| (*up != -*vp || *um != *vm, *up != *vp || *um != -*vm)).collect()

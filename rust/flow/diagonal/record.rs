@@ -53,7 +53,9 @@ impl Segment {
             sum += weight;
             out.iter_mut().zip(&self.samples[j * n..]).for_each(|(out, sample)| *out += weight * sample);
         }
-        out.iter_mut().for_each(|out| *out /= sum);
+        for out in out.iter_mut() {
+            *out /= sum;
+        }
     }
 }
 

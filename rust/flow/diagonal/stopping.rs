@@ -1,8 +1,8 @@
 //! Is the flow where it is going? Judged by the residual, never by the loss, nor by slowness: a plateau is no end.
 //!
 //! In dual coordinates β is stationary for Q by construction, so that a small residual is the whole of the KKT
-//! conditions. The one other end is that of one-sided coordinates (`A_i = 0` or `B_i = 0`), whose β_i keeps its sign: the
-//! least-squares point among these signs, which satisfies `g_i = 0` where β_i moves and `g_i` pushes outward where it has
+//! conditions. The one other end is that of one-sided coordinates (`A_i = 0` or `B_i = 0`), whose `β_i` keeps its sign: the
+//! least-squares point among these signs, which satisfies `g_i = 0` where `β_i` moves and `g_i` pushes outward where it has
 //! gone to 0.
 
 use super::prepare::peak;
@@ -21,10 +21,8 @@ pub(super) struct Goal {
     pub(super) tol: f64,
     /// `max|y|` of what can be fitted.
     pub(super) size: f64,
-    /// Part of y cannot be fitted.
-    pub(super) out_of_reach: bool,
-    /// Weights that are 0 could fit more of it.
-    pub(super) stuck: bool,
+    /// What a converged run has come to: a fit, least squares, or a saddle.
+    pub(super) end: Status,
     /// Rows were rotated: `‖r‖₂` bounds the largest residual of an original row.
     pub(super) rotated: bool,
     /// False: stop only where nothing can move any more.
@@ -37,7 +35,7 @@ pub(super) struct Stopping<'p> {
     x: Rows<'p>,
     y: &'p [f64],
     goal: Goal,
-    /// Whether β_i can rise and fall; empty if all can do both.
+    /// Whether `β_i` can rise and fall; empty if all can do both.
     sides: Vec<(bool, bool)>,
     row_norms: Vec<f64>,
     column_norms: Vec<f64>,
@@ -54,7 +52,9 @@ impl<'p> Stopping<'p> {
         for i in 0..n {
             column_norms.iter_mut().zip(x.row(i)).for_each(|(sum, x)| *sum += x * x);
         }
-        column_norms.iter_mut().for_each(|sum: &mut f64| *sum = sum.sqrt());
+        for sum in &mut column_norms {
+            *sum = sum.sqrt();
+        }
         Self {
             x,
             y,
@@ -72,12 +72,7 @@ impl<'p> Stopping<'p> {
         let largest = if self.goal.rotated { norm(residual) } else { peak(residual) };
         let converged = largest <= self.goal.tol * self.goal.size;
         if converged && self.goal.at_tolerance || self.at_floor(beta, residual) {
-            return Some(match (converged, self.goal.stuck, self.goal.out_of_reach) {
-                (false, ..) => Status::RoundoffFloor,
-                (true, true, _) => Status::Saddle,
-                (true, false, true) => Status::LeastSquares,
-                (true, false, false) => Status::Converged,
-            });
+            return Some(if converged { self.goal.end } else { Status::RoundoffFloor });
         }
         (!self.sides.is_empty() && self.at_signs(beta, residual)).then_some(Status::InfeasibleSign)
     }

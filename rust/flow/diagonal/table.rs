@@ -32,7 +32,9 @@ impl<'p> Table<'p> {
             let mut residual = vec![0.0; states.len()];
             x.apply_transposed_many(states, &mut shift);
             let g = shift.clone();
-            shift.iter_mut().for_each(|z| *z *= 2.0);
+            for z in &mut shift {
+                *z *= 2.0;
+            }
             reference.evaluate(&shift, &mut beta, &mut slope);
             x.apply_many(&beta, &mut residual);
             for (k, time) in times.iter().enumerate() {
@@ -41,7 +43,12 @@ impl<'p> Table<'p> {
                 self.flow.times.push(self.prepared.time(*time));
                 self.flow.loss.push(self.prepared.loss(residual));
                 self.flow.residual.push(self.prepared.in_units_of_y(peak(residual)));
-                self.push_vectors(reference, &states[k * n..(k + 1) * n], &g[k * d..(k + 1) * d], &beta[k * d..(k + 1) * d]);
+                self.push_vectors(
+                    reference,
+                    &states[k * n..(k + 1) * n],
+                    &g[k * d..(k + 1) * d],
+                    &beta[k * d..(k + 1) * d],
+                );
             }
         }
     }

@@ -38,7 +38,7 @@ pub(super) enum Plan {
         /// The steps.
         segments: Vec<Segment>,
         /// The reference they start from.
-        reference: Reference,
+        reference: Box<Reference>,
         /// A time at which something begins to be seen.
         first: f64,
     },
@@ -139,7 +139,9 @@ fn replay(table: &mut Table<'_>, x: Rows<'_>, reference: &mut Reference, segment
         }
         table.push(reference, &inside, &states);
         x.apply_transposed(segment.last(), &mut shift);
-        shift.iter_mut().for_each(|z| *z *= 2.0);
+        for z in &mut shift {
+            *z *= 2.0;
+        }
         advance(reference, x, segment.last(), &shift);
     }
 }

@@ -7,14 +7,16 @@
 //!
 //! No absolute tolerance: β starts at κ, perhaps 10^-100000, and escapes from there by relative growth.
 //!
-//! An error that a perturbation of the right-hand side by its own round-off explains is none: Newton's increments end
-//! there, and (2) would wait for them to become smaller for ever. Over a step of length h such a perturbation `δr` moves
-//! ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`. (Only implicit methods tell h, and only they need this.)
+//! An error that a perturbation of the right-hand side by its own round-off explains is none: (2) would wait for ever for
+//! the residual to be known better than its terms are, and Newton's increments end there. Over a step of length h such a
+//! perturbation `δr` moves ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`; only implicit methods tell h, and only they
+//! need that in (1).
 
 use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
-use crate::linalg::Rows;
+use crate::linalg::{Rows, SquareMatrix};
+use crate::real::Real;
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
@@ -132,25 +134,39 @@ impl ErrorWeights {
         }
     }
 
-    /// Size of the error `e`, 1 being the largest acceptable.
-    pub(super) fn norm(&mut self, x: Rows<'_>, e: &[f64]) -> f64 {
+    /// Size of the error `e`, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N` where it is at hand; it
+    /// may be that of an earlier step, as it is for Newton's iteration.
+    pub(super) fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64]) -> f64 {
         x.apply_transposed(e, &mut self.seen);
         let mut size = 0.0;
         for ((seen, weight), s) in self.seen.iter_mut().zip(&self.weights).zip(&self.slope) {
             size = larger(size, seen.abs() * weight);
             *seen *= s;
         }
-        x.apply(&self.seen, &mut self.moved);
-        size = larger(size, peak(&self.moved) / self.residual_tolerance.max(f64::MIN_POSITIVE));
-        if self.length == f64::INFINITY {
-            return size;
+        match jacobian {
+            // N² instead of N d multiplications: this is asked in every Newton iteration.
+            Some(jacobian) => {
+                self.moved.fill(0.0);
+                for (j, e) in e.iter().enumerate() {
+                    f64::axpy(-self.samples * e, jacobian.column(j), &mut self.moved);
+                }
+            }
+            None => x.apply(&self.seen, &mut self.moved),
         }
         // How many times round-off explains e.
-        let mut times = 0.0;
+        let (mut beyond, mut times) = (0.0, 0.0);
         for ((moved, e), noise) in self.moved.iter().zip(e).zip(&self.round_off) {
+            beyond = larger(beyond, moved.abs() - noise);
             times = larger(times, (moved + e * (self.samples / self.length)).abs() / noise);
         }
-        if times <= 1.0 { 0.0 } else { size * (1.0 - 1.0 / times) }
+        size = larger(size, beyond / self.residual_tolerance.max(f64::MIN_POSITIVE));
+        if self.length == f64::INFINITY {
+            size
+        } else if times <= 1.0 {
+            0.0
+        } else {
+            size * (1.0 - 1.0 / times)
+        }
     }
 
     /// The longest step worth trying: a straight line may take no exponent further than [`OVERSHOOT`] e-folds beyond

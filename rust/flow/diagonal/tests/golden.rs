@@ -15,8 +15,10 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().map(|values| values.iter().map(number).collect()).unwrap_or_default()
 }
 
-/// The cases, each with its times, predictors and losses.
-fn cases() -> Vec<(Case, Vec<f64>, Vec<f64>, Vec<f64>)> {
+/// A case with its times, predictors and losses.
+type Golden = (Case, Vec<f64>, Vec<f64>, Vec<f64>);
+
+fn cases() -> Vec<Golden> {
     let text = include_str!("../../../../tests/golden/diagonal_trajectories.json");
     let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
     let Some(cases) = file["cases"].as_array() else { panic!("no cases") };
