@@ -1,1 +1,6 @@
-//! What flows: one file a model, each a right-hand side and its Jacobian in reduced coordinates.
+//! What flows: one module a model, each a right-hand side and its Jacobian in reduced coordinates.
+
+pub mod diagonal;
+mod outcome;
+
+pub use outcome::{AUTOMATIC_ROWS, Flow, Method, Options, Stats, Status};

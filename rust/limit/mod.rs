@@ -1,1 +1,3 @@
 //! Where the flow ends, t = ∞, without integration; and the proof of it.
+
+pub mod diagonal;

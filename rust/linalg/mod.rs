@@ -1,5 +1,53 @@
-//! The few dense kernels: products with the data, `X diag(s) Xᵀ`, Cholesky, QR, shifted symmetric solves.
+//! The few dense kernels: products with the data, `X diag(s) Xᵀ`, Cholesky, QR, shifted solves.
+//!
+//! Numbers in, numbers out: nothing here knows a network, an integrator or Python. `u` is the unit round-off, 2⁻⁵³.
+//!
+//! | question | file |
+//! |---|---|
+//! | products with the data | [`Rows`] |
+//! | `X diag(s) Xᵀ` | [`WeightedGram`] |
+//! | `H = L Lᵀ`, its solves and its condition | [`Cholesky`] |
+//! | an orthonormal basis of the row space, rank, least squares | [`RowBasis`], [`ThinQr`] |
+//! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
+//! | the same for any `A` | [`ShiftedLu`] |
+//!
+//! # Threads
+//!
+//! Kernels run on the current rayon pool. Work is cut into blocks that depend on the shape alone, each block has its own
+//! result, and partial results are added in block order: the bits do not depend on the number of threads. Inside a block
+//! faer runs sequentially.
+//!
+//! # Shapes
+//!
+//! Arguments whose sizes do not fit together are a bug of the caller, and panic. Size zero is a size.
+//!
+//! # Non-finite input
+//!
+//! Products pass it on. Factorizations answer "no" (`false`, `None`, rank 0): none of them panics or loops.
 
+mod blocks;
+mod cholesky;
+mod condition;
+mod dense_lu;
+mod gram;
+mod powers_of_two;
+mod qr;
 mod rows;
+mod scratch;
+mod shape;
+mod square;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tridiagonal;
+mod tridiagonal_lu;
+mod weighted_qr;
 
+pub use cholesky::Cholesky;
+pub use dense_lu::ShiftedLu;
+pub use gram::WeightedGram;
+pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
+pub use square::SquareMatrix;
+pub use tridiagonal::SymmetricTridiagonal;

@@ -1,7 +1,30 @@
 //! The Python binding: converts, releases the GIL, answers Ctrl-C, converts back. The only part that knows Python.
 
+mod convert;
+mod flow;
+mod interrupt;
+mod limit;
+mod potential;
+mod start;
+
 use pyo3::prelude::*;
 
 /// The compiled core of `implicit_bias`. Private: the public names are in the Python package.
 #[pymodule]
-mod _core {}
+mod _core {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::flow::{diagonal_distance_bound, diagonal_flow};
+    #[pymodule_export]
+    use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
+    #[pymodule_export]
+    use super::potential::{d2q_diagonal, diagonal_bregman, diagonal_potential, dq_diagonal, q_diagonal};
+    #[pymodule_export]
+    use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights, log_double_double};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

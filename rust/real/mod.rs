@@ -1,9 +1,18 @@
 //! The numbers everything is computed with: binary64 and double-double behind one trait.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a kernel is compiled with vector instructions only as far as it is inlined into the dispatched function"
+)]
+
+mod dispatch;
 mod double_double;
 mod float64;
+pub mod vector;
 
-pub use double_double::DoubleDouble;
+pub use double_double::{DoubleDouble, quick_two_sum, two_prod, two_sum};
+
+pub use float64::{axpy_abs, dot_abs};
 
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -58,7 +67,7 @@ pub trait Real:
     fn ln(self) -> Self;
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
-    /// Σ x_i v_i over binary64 data `x`: the kernel of every product with the data. Same length.
+    /// `Σ x_i v_i` over binary64 data `x`: the kernel of every product with the data. Same length.
     fn dot(x: &[f64], v: &[Self]) -> Self;
     /// `y += alpha * x` over binary64 data `x`. Same length.
     fn axpy(alpha: Self, x: &[f64], y: &mut [Self]);

@@ -1,0 +1,39 @@
+"""Where gradient flow ends, what it implicitly minimised, and a proof.
+
+>>> import implicit_bias as ib
+>>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-300)
+>>> ib.limit(net, [[1.0, 2.0]], [2.0]).beta.round(12)
+array([0., 1.])
+"""
+
+from . import baselines, datasets, plot, special
+from ._core import __version__
+from ._flow import gradient_flow
+from ._limit import check_kkt, limit, limit_path
+from ._networks import DiagonalNetwork
+from ._potential import HyperbolicEntropy
+from ._results import KKTReport, Limit, LimitPath
+from ._status import Status
+from ._trajectory import ConservedQuantities, Flow, FlowInterrupted, Parameters
+
+__all__ = [
+    "ConservedQuantities",
+    "DiagonalNetwork",
+    "Flow",
+    "FlowInterrupted",
+    "HyperbolicEntropy",
+    "KKTReport",
+    "Limit",
+    "LimitPath",
+    "Parameters",
+    "Status",
+    "__version__",
+    "baselines",
+    "check_kkt",
+    "datasets",
+    "gradient_flow",
+    "limit",
+    "limit_path",
+    "plot",
+    "special",
+]

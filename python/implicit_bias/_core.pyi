@@ -1,0 +1,140 @@
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Array = NDArray[np.float64]
+_Start = tuple[_Array, _Array, _Array, _Array]
+
+__all__ = [
+    "__version__",
+    "d2q_diagonal",
+    "diagonal_bregman",
+    "diagonal_check_kkt",
+    "diagonal_distance_bound",
+    "diagonal_flow",
+    "diagonal_limit",
+    "diagonal_limit_path",
+    "diagonal_potential",
+    "dq_diagonal",
+    "log_ab_from_kappa",
+    "log_ab_from_scale_shape",
+    "log_ab_from_weights",
+    "log_double_double",
+    "q_diagonal",
+]
+
+class _Limit(TypedDict):
+    beta: _Array
+    multipliers: _Array
+    error_bound: _Array | None
+    backward_error: _Array
+    potential_value: float
+    stationarity: float
+    feasibility: float
+    duality_gap: float
+    n_iter: int
+    status: str
+
+class _LimitPath(TypedDict):
+    beta: _Array
+    multipliers: _Array
+    error_bound: _Array | None
+    backward_error: _Array
+    potential_value: _Array
+    stationarity: _Array
+    feasibility: _Array
+    duality_gap: _Array
+    n_iter: NDArray[np.int64]
+    status: list[str]
+
+class _KKT(TypedDict):
+    stationarity: float
+    feasibility: float
+    duality_gap: float
+    error_bound: _Array
+    backward_error: _Array
+    multipliers: _Array
+
+class _Flow(TypedDict):
+    t: _Array
+    beta: _Array
+    loss: _Array
+    dual: _Array | None
+    multipliers: _Array | None
+    parameters: _Array | None
+    status: str
+    stats: dict[str, int | float]
+    interrupted: bool
+
+__version__: str
+
+def log_double_double(x: _Array) -> list[_Array]: ...
+def log_ab_from_weights(
+    u_plus: _Array, v_plus: _Array, u_minus: _Array, v_minus: _Array, log_magnitude: _Array
+) -> list[_Array]: ...
+def log_ab_from_scale_shape(log_scale_high: _Array, log_scale_low: _Array, shape: _Array) -> list[_Array]: ...
+def log_ab_from_kappa(log_kappa_high: _Array, log_kappa_low: _Array, beta0: _Array) -> list[_Array]: ...
+def diagonal_potential(
+    beta: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
+) -> list[_Array]: ...
+def diagonal_bregman(
+    beta: _Array, beta0: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
+) -> _Array: ...
+def q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
+def dq_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
+def d2q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
+def diagonal_limit(
+    X: _Array,
+    y: _Array,
+    log_a_high: _Array,
+    log_a_low: _Array,
+    log_b_high: _Array,
+    log_b_low: _Array,
+    bounds: bool,
+    tol: float,
+    n_jobs: int,
+) -> _Limit: ...
+def diagonal_limit_path(
+    X: _Array, y: _Array, starts: list[_Start], bounds: bool, tol: float, n_jobs: int
+) -> _LimitPath: ...
+def diagonal_check_kkt(
+    X: _Array,
+    y: _Array,
+    log_a_high: _Array,
+    log_a_low: _Array,
+    log_b_high: _Array,
+    log_b_low: _Array,
+    beta: _Array,
+    n_jobs: int,
+) -> _KKT: ...
+def diagonal_flow(
+    X: _Array,
+    y: _Array,
+    u_plus: _Array,
+    v_plus: _Array,
+    u_minus: _Array,
+    v_minus: _Array,
+    log_magnitude: _Array,
+    log_a_high: _Array,
+    log_a_low: _Array,
+    log_b_high: _Array,
+    log_b_low: _Array,
+    times: _Array | None,
+    rtol: float,
+    tol: float,
+    method: str,
+    max_steps: int | None,
+    max_seconds: float | None,
+    n_jobs: int,
+) -> _Flow: ...
+def diagonal_distance_bound(
+    X: _Array,
+    y: _Array,
+    log_a_high: _Array,
+    log_a_low: _Array,
+    log_b_high: _Array,
+    log_b_low: _Array,
+    beta: _Array,
+    n_jobs: int,
+) -> _Array: ...

@@ -1,0 +1,215 @@
+"""Networks: the weights at time 0, and nothing else. The flow itself is computed elsewhere."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core, _start
+from . import _validate as check
+from ._potential import HyperbolicEntropy
+from ._start import Start
+from ._validate import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiagonalNetwork:
+    r"""Two-layer diagonal linear network with untied weights, given by its weights at time 0.
+
+    .. math:: f(x) = \langle\beta, x\rangle, \qquad \beta = u_+ \circ v_+ - u_- \circ v_-
+
+    Gradient flow on the four weight vectors ends, among all predictors that fit the data, at the one that minimises a
+    potential fixed by the start alone [1]_: near the minimum ℓ2 norm for large :math:`\kappa`, near the minimum ℓ1 norm
+    as :math:`\kappa \to 0`.
+
+    Parameters
+    ----------
+    u_plus, v_plus, u_minus, v_minus : array_like, shape (n_features,)
+        Weights at time 0, in units of ``exp(log_magnitude)``. Copied.
+    log_magnitude : float or array_like of shape (n_features,), default 0.0
+        Logarithm of the common factor of the weights: magnitudes far outside of the range of a float are ordinary
+        input. At most 1e12 in absolute value.
+
+    Attributes
+    ----------
+    scale, log_scale, shape : float, ndarray or None
+        As given to `from_scale_shape`, and None for a network that was given by its weights.
+
+    Raises
+    ------
+    ValueError
+        If a weight vector is empty, holds NaN or infinities, is not made of real numbers or differs in length.
+
+    See Also
+    --------
+    DiagonalNetwork.from_scale_shape : the unbiased start of the paper, by scale and shape.
+
+    References
+    ----------
+    .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 1.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> net = ib.DiagonalNetwork([1.0, 2.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
+    >>> net.beta0
+    array([0., 1.])
+    """
+
+    u_plus: Array
+    v_plus: Array
+    u_minus: Array
+    v_minus: Array
+    log_magnitude: float | Array = 0.0
+    scale: float | Array | None = field(default=None, init=False)
+    log_scale: float | Array | None = field(default=None, init=False)
+    shape: float | Array | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        n_features = check.array("u_plus", self.u_plus, "(n_features,)").size
+        for name in ("u_plus", "v_plus", "u_minus", "v_minus"):
+            weights = check.vector(name, getattr(self, name), n_features, "one weight for every entry of u_plus")
+            object.__setattr__(self, name, _frozen(weights))
+        magnitude = check.per_coordinate("log_magnitude", self.log_magnitude, n_features)
+        object.__setattr__(self, "log_magnitude", _as_given(check.logarithms("log_magnitude", magnitude)))
+
+    @classmethod
+    def from_scale_shape(
+        cls,
+        n_features: int,
+        scale: ArrayLike | None = None,
+        shape: ArrayLike = 0.0,
+        log_scale: ArrayLike | None = None,
+    ) -> Self:
+        r"""Unbiased start by scale and shape, in the convention of the paper [1]_.
+
+        .. math:: u_\pm = \sqrt{\alpha\,\frac{1-s}{1+s}}, \quad v_\pm = \sqrt{\alpha\,\frac{1+s}{1-s}}, \qquad
+                  \kappa = 4\alpha\,\frac{1+s^2}{1-s^2}
+
+        with scale :math:`\alpha = u v` and shape :math:`s = (v-u)/(v+u)`; :math:`\beta(0) = 0`. Other papers mean other
+        numbers by "scale": the :math:`\alpha` of Woodworth et al. has :math:`\kappa = 4\alpha^2`.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of coefficients.
+        scale : float or array_like of shape (n_features,), optional
+            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given.
+        shape : float or array_like of shape (n_features,), default 0.0
+            :math:`s` in (-1, 1). 0 is the balanced start; towards 1 one layer is ever smaller than the other.
+        log_scale : float or array_like of shape (n_features,), optional
+            :math:`\ln\alpha`, at most 1e12 in absolute value: ``-230258.5`` is a scale of 10^-100000.
+
+        Returns
+        -------
+        DiagonalNetwork
+            It keeps `scale`, `log_scale` and `shape` as given; :math:`\ln\kappa` is formed from them to 31 digits.
+
+        Raises
+        ------
+        ValueError
+            If an argument is outside of its interval or has the wrong length.
+
+        References
+        ----------
+        .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, equation 8.
+
+        Examples
+        --------
+        >>> import implicit_bias as ib
+        >>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-3, shape=0.9)
+        >>> net.log_kappa.round(6)
+        array([-3.267403, -3.267403])
+        """
+        n_features = check.integer("n_features", n_features)
+        check.exactly_one(("scale", "log_scale"), (scale, log_scale))
+        s = check.per_coordinate("shape", shape, n_features)
+        if np.abs(s).max() >= 1.0:
+            raise ValueError(f"shape must be in (-1, 1): got {check.shown(s[np.abs(s).argmax()])}")
+        alpha, log_alpha = None, None
+        if scale is not None:
+            alpha = check.positive_entries("scale", check.per_coordinate("scale", scale, n_features))
+            root, magnitude = np.sqrt(alpha), np.zeros(1)
+        else:
+            log_alpha = check.logarithms("log_scale", check.per_coordinate("log_scale", log_scale, n_features))
+            root, magnitude = np.ones(1), 0.5 * log_alpha
+        # 1 - s and 1 + s are exact enough as they stand; a quotient of rounded 1 -/+ s^2 would not be, for s near 1.
+        slope = np.sqrt((1.0 - s) / (1.0 + s))
+        u = np.broadcast_to(root * slope, n_features)
+        v = np.broadcast_to(root / slope, n_features)
+        net = cls(u, v, u, v, _as_given(magnitude))
+        for name, value in (("scale", alpha), ("log_scale", log_alpha), ("shape", s)):
+            object.__setattr__(net, name, None if value is None else _as_given(value))
+        # The logarithms of the weights above are rounded; those of the arguments are not.
+        net.__dict__["start"] = _start.from_scale_shape(alpha, log_alpha, s).for_features(n_features)
+        return net
+
+    def __repr__(self) -> str:
+        names = ("log_magnitude",) if self.shape is None else ("scale", "log_scale", "shape")
+        given = [f", {name}={check.shown(getattr(self, name))}" for name in names if getattr(self, name) is not None]
+        return f"DiagonalNetwork(n_features={self.n_features}{''.join(given)})"
+
+    @property
+    def n_features(self) -> int:
+        """Number of coefficients."""
+        return self.u_plus.size
+
+    @property
+    def beta0(self) -> Array:
+        r"""Predictor at time 0, :math:`u_+ \circ v_+ - u_- \circ v_-`; over- and underflow give inf and 0."""
+        with np.errstate(over="ignore", under="ignore"):
+            half = np.exp(np.asarray(self.log_magnitude))
+            plus, minus = (half * self.u_plus) * (half * self.v_plus), (half * self.u_minus) * (half * self.v_minus)
+            return np.asarray(np.where(plus == minus, 0.0, plus - minus))
+
+    @property
+    def log_kappa(self) -> Array:
+        r""":math:`\ln\kappa`, one a feature: large is ℓ2, small is ℓ1, -inf where a coordinate keeps its sign."""
+        return self.start.log_kappa
+
+    @property
+    def kappa(self) -> Array:
+        r""":math:`\kappa`, one a feature; over- and underflow give inf and 0."""
+        return self.start.kappa
+
+    @cached_property
+    def start(self) -> Start:
+        """What the core takes: the logarithms of ``A`` and ``B``."""
+        magnitude = np.broadcast_to(self.log_magnitude, self.n_features)
+        weights = (self.u_plus, self.v_plus, self.u_minus, self.v_minus)
+        return Start(*_core.log_ab_from_weights(*weights, np.ascontiguousarray(magnitude)))
+
+    def potential(self) -> HyperbolicEntropy:
+        r"""The function that this start makes gradient flow minimise.
+
+        .. math:: Q(\beta) = D(\beta, \beta(0)), \qquad
+                  \beta(\infty) = \operatorname{argmin}_{X\beta = y} Q(\beta)
+
+        Returns
+        -------
+        HyperbolicEntropy
+            For any start: where :math:`\beta(0) \ne 0` it is the Bregman divergence from there, and a coordinate that
+            keeps its sign has the one-sided entropy :math:`\tfrac12\beta\ln(4\beta/A) - \tfrac12\beta + A/8`.
+
+        Examples
+        --------
+        >>> import implicit_bias as ib
+        >>> Q = ib.DiagonalNetwork.from_scale_shape(2, scale=0.25).potential()
+        >>> Q.gradient([0.0, 1.0])
+        array([0.        , 0.72181774])
+        """
+        return HyperbolicEntropy._from_start(self.start)
+
+
+def _frozen(weights: Array) -> Array:
+    """An owned copy that cannot be written to: a network is a value."""
+    copy = weights.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def _as_given(values: Array) -> float | Array:
+    """A number for length 1, an owned read-only array for one number a feature."""
+    return float(values[0]) if values.size == 1 else _frozen(values)

@@ -1,0 +1,190 @@
+"""The hyperbolic entropy as an object: what gradient flow on a diagonal network implicitly minimises."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core, _start
+from . import _validate as check
+from ._results import Limit
+from ._start import Start
+from ._validate import Array
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class HyperbolicEntropy:
+    r"""Hyperbolic entropy, the implicit regulariser of the diagonal network, as a function of the predictor.
+
+    .. math:: Q(\beta) = \sum_i q_{\kappa_i}(\beta_i), \qquad
+              q_\kappa(x) = \tfrac12 x \operatorname{arcsinh}\frac{2x}{\kappa}
+                            - \tfrac{\kappa}{4}\Bigl(\sqrt{1 + 4x^2/\kappa^2} - 1\Bigr)
+
+    It goes from :math:`\sum\beta_i^2/(2\kappa_i)` for :math:`\kappa \to \infty` to
+    :math:`\tfrac12\ln(1/\kappa)\,\|\beta\|_1` for :math:`\kappa \to 0`. With `beta0` it is the Bregman divergence from
+    there, :math:`Q(\beta) = D(\beta, \beta_0)`, which only adds a linear term [1]_.
+
+    Parameters
+    ----------
+    kappa : float or array_like of shape (n_features,), optional
+        :math:`\kappa > 0`, in the units of :math:`\beta`. Exactly one of `kappa` and `log_kappa` must be given.
+    log_kappa : float or array_like of shape (n_features,), optional
+        :math:`\ln\kappa`, at most 1e12 in absolute value.
+    beta0 : array_like of shape (n_features,), optional
+        Where value and gradient vanish; 0 by default.
+
+    Raises
+    ------
+    ValueError
+        If neither or both of `kappa` and `log_kappa` are given, or an argument is not finite, not positive or of the
+        wrong length.
+
+    See Also
+    --------
+    implicit_bias.DiagonalNetwork.potential : the same for the start of a network.
+    implicit_bias.special.q_diagonal : the function of one coefficient, elementwise.
+
+    References
+    ----------
+    .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 1 and Appendix A.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> Q = ib.HyperbolicEntropy(log_kappa=-2000.0)
+    >>> Q.gradient([0.0, 1.0, -1.0])
+    array([    0.        ,  1000.69314718, -1000.69314718])
+    >>> Q.interpolate([[1.0, 2.0]], [2.0]).beta
+    array([0., 1.])
+    """
+
+    start: Start
+
+    def __init__(
+        self, kappa: ArrayLike | None = None, log_kappa: ArrayLike | None = None, beta0: ArrayLike | None = None
+    ) -> None:
+        check.exactly_one(("kappa", "log_kappa"), (kappa, log_kappa))
+        centre = np.zeros(1) if beta0 is None else check.array("beta0", beta0, "(n_features,)")
+        n_features = None if beta0 is None else centre.size
+        plain, logarithm = None, None
+        if kappa is not None:
+            plain = check.positive_entries("kappa", check.per_coordinate("kappa", kappa, n_features))
+        else:
+            logarithm = check.logarithms("log_kappa", check.per_coordinate("log_kappa", log_kappa, n_features))
+        object.__setattr__(self, "start", _start.from_kappa(plain, logarithm, centre))
+
+    @classmethod
+    def _from_start(cls, start: Start) -> "HyperbolicEntropy":
+        """The potential of any start, biased and one-sided ones included, which no kappa and beta0 can express."""
+        potential = object.__new__(cls)
+        object.__setattr__(potential, "start", start)
+        return potential
+
+    def __repr__(self) -> str:
+        return f"HyperbolicEntropy(log_kappa={check.shown(self.log_kappa)})"
+
+    @property
+    def log_kappa(self) -> Array:
+        r""":math:`\ln\kappa`, of length 1 if it was given by one number; -inf where a coordinate keeps its sign."""
+        return self.start.log_kappa
+
+    def __call__(self, beta: ArrayLike) -> float:
+        r"""Value :math:`Q(\beta)`, non-negative and 0 at `beta0`; inf outside of the domain of a one-sided coordinate.
+
+        Parameters
+        ----------
+        beta : array_like, shape (n_features,)
+            Predictor coefficients.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If `beta` is not a finite vector of the right length.
+        """
+        return float(self._evaluate(beta)[0].sum())
+
+    def gradient(self, beta: ArrayLike) -> Array:
+        r"""Gradient, :math:`\tfrac12\operatorname{arcsinh}(2\beta_i/\kappa_i)` for ``beta0 = 0``.
+
+        Parameters
+        ----------
+        beta : array_like, shape (n_features,)
+            Predictor coefficients.
+
+        Returns
+        -------
+        ndarray, shape (n_features,)
+            At the limit of the flow it is :math:`X^\top\nu`.
+        """
+        return self._evaluate(beta)[1]
+
+    def hessian(self, beta: ArrayLike) -> Array:
+        r"""Diagonal of the Hessian, :math:`1/\sqrt{4\beta_i^2 + \kappa_i^2}`; the rest of it is 0.
+
+        Parameters
+        ----------
+        beta : array_like, shape (n_features,)
+            Predictor coefficients.
+
+        Returns
+        -------
+        ndarray, shape (n_features,)
+            Its inverse is the metric in which the predictor flows, :math:`\beta' = -(\nabla^2 Q)^{-1}\nabla L`.
+        """
+        return self._evaluate(beta)[2]
+
+    def bregman(self, beta: ArrayLike, beta0: ArrayLike) -> float:
+        r"""Bregman divergence, the excess of Q over its tangent at another point.
+
+        .. math:: D(\beta, \beta_0) = Q(\beta) - Q(\beta_0) - \langle\nabla Q(\beta_0), \beta - \beta_0\rangle
+
+        Parameters
+        ----------
+        beta, beta0 : array_like, shape (n_features,)
+            Predictor coefficients. The digits do not cancel where the two are close.
+
+        Returns
+        -------
+        float
+            Non-negative, 0 only at ``beta == beta0``.
+        """
+        point = check.array("beta", beta, "(n_features,)")
+        start = self._for(point.size, "beta")
+        centre = check.vector("beta0", beta0, point.size, "one for every entry of beta")
+        return float(_core.diagonal_bregman(point, centre, *start).sum())
+
+    def interpolate(self, X: ArrayLike, y: ArrayLike) -> Limit:
+        r"""Minimiser under the data, :math:`\operatorname{argmin}_{X\beta = y} Q(\beta)`.
+
+        Parameters
+        ----------
+        X : array_like, shape (n_samples, n_features)
+            One sample per row.
+        y : array_like, shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        Limit
+            The same as `implicit_bias.limit` of a network with this potential.
+        """
+        X, y = check.data(X, y)
+        start = self._for(X.shape[1], "X")
+        return Limit._from_core(
+            _core.diagonal_limit(X, y, *start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
+        )
+
+    def _evaluate(self, beta: ArrayLike) -> list[Array]:
+        """Value, gradient and second derivative of every coordinate."""
+        point = check.array("beta", beta, "(n_features,)")
+        return _core.diagonal_potential(point, *self._for(point.size, "beta"))
+
+    def _for(self, n_features: int, name: str) -> Start:
+        own = self.start.log_a_high.size
+        if own not in (1, n_features):
+            raise ValueError(f"{name} must have {own} features, as kappa or beta0 has: got {n_features}")
+        return self.start.for_features(n_features)

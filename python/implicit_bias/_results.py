@@ -1,0 +1,210 @@
+"""What the solvers at t = infinity return. Frozen, owned by the caller, and they pickle; nothing here computes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from . import _core
+from . import _validate as check
+from ._status import Status
+from ._validate import Array
+
+
+@dataclass(frozen=True, eq=False)
+class KKTReport:
+    r"""How far a predictor is from the limit of the flow: the optimality conditions of min Q subject to Xβ = y.
+
+    .. math:: \nabla Q(\beta) = X^\top\nu, \qquad X\beta = y
+
+    Attributes
+    ----------
+    stationarity : float
+        :math:`\max|\beta - \beta(X^\top\nu)| / \max|\beta|`: relative distance to a predictor that is stationary
+        exactly, for the multipliers reported here.
+    feasibility : float
+        :math:`\max|y - X\beta| / \max|y|`, with y projected onto the range of X; absolute where that projection is 0.
+    duality_gap : float
+        :math:`D(\beta, \beta(0))` minus the value of the dual at :math:`\nu`, in the units of Q.
+    error_bound : ndarray, shape (n_features,), or None
+        Proven bound of :math:`|\beta_i - \beta(\infty)_i|`, round-off included; inf where the proof does not apply,
+        None where it was not asked for.
+    backward_error : ndarray, shape (n_samples,)
+        :math:`y - X\beta(X^\top\nu)`: the stationary predictor is exactly the limit for the targets y minus this.
+    multipliers : ndarray, shape (n_samples,)
+        :math:`\nu`.
+
+    References
+    ----------
+    Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 1.
+    """
+
+    stationarity: float
+    feasibility: float
+    duality_gap: float
+    error_bound: Array | None = field(repr=False)
+    backward_error: Array = field(repr=False)
+    multipliers: Array = field(repr=False)
+
+    def satisfied(self, tol: float = 1e-9) -> bool:
+        """Whether stationarity and feasibility are both at most `tol`, which makes the gap small as well.
+
+        Parameters
+        ----------
+        tol : float, default 1e-9
+            A relative tolerance, in [1e-16, 0.1].
+
+        Returns
+        -------
+        bool
+        """
+        return max(self.stationarity, self.feasibility) <= check.tol(tol)
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    r"""End of a gradient flow, :math:`t = \infty`, with its proof.
+
+    Attributes
+    ----------
+    beta : ndarray, shape (n_features,)
+        :math:`\beta(\infty)`.
+    multipliers : ndarray, shape (n_samples,)
+        :math:`\nu` with :math:`\nabla Q(\beta) = X^\top\nu`; of least norm where they are not unique.
+    error_bound : ndarray, shape (n_features,), or None
+        Proven bound of the error of every coefficient, round-off included; inf where the proof does not apply, None
+        with ``bounds=False``.
+    backward_error : ndarray, shape (n_samples,)
+        `beta` is exactly the limit for the targets y minus this.
+    potential_value : float
+        :math:`D(\beta, \beta(0))`, what the flow minimised.
+    kkt : KKTReport
+        The optimality conditions at `beta`.
+    n_iter : int
+        Number of n_samples × n_samples systems solved.
+    status : Status
+        Why it stopped.
+    message : str
+        One sentence, with what to do about it.
+    success : bool
+        Whether `beta` is the end of the flow to working precision.
+    """
+
+    beta: Array = field(repr=False)
+    multipliers: Array = field(repr=False)
+    error_bound: Array | None = field(repr=False)
+    backward_error: Array = field(repr=False)
+    potential_value: float
+    kkt: KKTReport
+    n_iter: int
+    status: Status
+    message: str
+    success: bool
+
+    @classmethod
+    def _from_core(cls, found: "_core._Limit") -> Self:
+        status = Status(found["status"])
+        kkt = KKTReport(
+            stationarity=found["stationarity"],
+            feasibility=found["feasibility"],
+            duality_gap=found["duality_gap"],
+            error_bound=found["error_bound"],
+            backward_error=found["backward_error"],
+            multipliers=found["multipliers"],
+        )
+        return cls(
+            beta=found["beta"],
+            multipliers=found["multipliers"],
+            error_bound=found["error_bound"],
+            backward_error=found["backward_error"],
+            potential_value=found["potential_value"],
+            kkt=kkt,
+            n_iter=found["n_iter"],
+            status=status,
+            message=status.message,
+            success=status.at_the_end,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LimitPath:
+    """Limits of many starts on one data set, stacked in the order of the starts; ``path[k]`` is one `Limit`.
+
+    Attributes
+    ----------
+    beta : ndarray, shape (n_starts, n_features)
+    multipliers : ndarray, shape (n_starts, n_samples)
+    error_bound : ndarray, shape (n_starts, n_features), or None
+    backward_error : ndarray, shape (n_starts, n_samples)
+    potential_value, stationarity, feasibility, duality_gap : ndarray, shape (n_starts,)
+    n_iter : ndarray of int, shape (n_starts,)
+    status : tuple of Status
+    message : tuple of str
+    success : ndarray of bool, shape (n_starts,)
+
+    See Also
+    --------
+    implicit_bias.Limit, implicit_bias.KKTReport : what each of them means.
+    """
+
+    beta: Array = field(repr=False)
+    multipliers: Array = field(repr=False)
+    error_bound: Array | None = field(repr=False)
+    backward_error: Array = field(repr=False)
+    potential_value: Array = field(repr=False)
+    stationarity: Array = field(repr=False)
+    feasibility: Array = field(repr=False)
+    duality_gap: Array = field(repr=False)
+    n_iter: np.ndarray[tuple[int], np.dtype[np.int64]] = field(repr=False)
+    status: tuple[Status, ...]
+
+    @classmethod
+    def _from_core(cls, found: "_core._LimitPath") -> Self:
+        return cls(
+            beta=found["beta"],
+            multipliers=found["multipliers"],
+            error_bound=found["error_bound"],
+            backward_error=found["backward_error"],
+            potential_value=found["potential_value"],
+            stationarity=found["stationarity"],
+            feasibility=found["feasibility"],
+            duality_gap=found["duality_gap"],
+            n_iter=found["n_iter"],
+            status=tuple(map(Status, found["status"])),
+        )
+
+    @property
+    def message(self) -> tuple[str, ...]:
+        """One sentence for every start, with what to do about it."""
+        return tuple(status.message for status in self.status)
+
+    @property
+    def success(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each row is the end of its flow to working precision, (n_starts,)."""
+        return np.array([status.at_the_end for status in self.status])
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __iter__(self) -> Iterator[Limit]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> Limit:
+        """Limit of the start number `k`, which owns its arrays; negative numbers count from the end."""
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"start number {k} of {len(self)}")
+        return Limit._from_core(
+            {
+                "beta": self.beta[k].copy(),
+                "multipliers": self.multipliers[k].copy(),
+                "error_bound": None if self.error_bound is None else self.error_bound[k].copy(),
+                "backward_error": self.backward_error[k].copy(),
+                "potential_value": float(self.potential_value[k]),
+                "stationarity": float(self.stationarity[k]),
+                "feasibility": float(self.feasibility[k]),
+                "duality_gap": float(self.duality_gap[k]),
+                "n_iter": int(self.n_iter[k]),
+                "status": self.status[k],
+            }
+        )

@@ -1,0 +1,66 @@
+r"""A start of the diagonal network as the core takes it: the logarithms of two positive numbers a coordinate.
+
+.. math:: \beta(G) = \tfrac14 (A e^{2G} - B e^{-2G}), \qquad A = (u_+ + v_+)^2 + (u_- - v_-)^2, \quad
+          B = (u_+ - v_+)^2 + (u_- + v_-)^2
+
+Everything the flow does to the predictor depends on the start through ``A`` and ``B`` alone. They are kept as
+logarithms in two parts (high + low, 31 digits): at a scale of 10^-100000 the last digit of one binary64 logarithm is
+worth 130,000 units in the last place of a coefficient.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._validate import Array
+
+
+class Start(NamedTuple):
+    """``ln A`` and ``ln B``, each (n_features,) in two parts; -inf where a coordinate keeps its sign."""
+
+    log_a_high: Array
+    log_a_low: Array
+    log_b_high: Array
+    log_b_low: Array
+
+    def for_features(self, n_features: int) -> "Start":
+        """The same start for every feature, where it was given by one number."""
+        if self.log_a_high.size == n_features:
+            return self
+        return Start(*(np.full(n_features, part[0]) for part in self))
+
+    @property
+    def log_kappa(self) -> Array:
+        r""":math:`\ln\kappa = \tfrac12\ln AB`, (n_features,); -inf where a coordinate keeps its sign."""
+        return 0.5 * (self.log_a_high + self.log_b_high) + 0.5 * (self.log_a_low + self.log_b_low)
+
+    @property
+    def kappa(self) -> Array:
+        r""":math:`\kappa`, (n_features,), to the last digits: the parts are not added before the exponential."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(
+                np.exp(0.5 * (self.log_a_high + self.log_b_high)) * np.exp(0.5 * (self.log_a_low + self.log_b_low))
+            )
+
+
+def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array) -> Start:
+    """The unbiased start of a scale and a shape, each of length 1 or one a feature."""
+    if log_scale is not None:
+        high, low = log_scale, np.zeros_like(log_scale)
+    else:
+        assert scale is not None
+        high, low = _core.log_double_double(scale)
+    high, low, shape = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, shape))
+    return Start(*_core.log_ab_from_scale_shape(high, low, shape))
+
+
+def from_kappa(kappa: Array | None, log_kappa: Array | None, beta0: Array) -> Start:
+    """The start of a kappa and a predictor at time 0, each of length 1 or one a feature."""
+    if log_kappa is not None:
+        high, low = log_kappa, np.zeros_like(log_kappa)
+    else:
+        assert kappa is not None
+        high, low = _core.log_double_double(kappa)
+    high, low, beta0 = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, beta0))
+    return Start(*_core.log_ab_from_kappa(high, low, beta0))

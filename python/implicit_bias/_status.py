@@ -1,0 +1,56 @@
+"""Why a computation stopped: a value with one sentence that says what to do about it, not an exception."""
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Why a flow or a limit ended. Compares equal to its plain string, so ``flow.status == "converged"`` works."""
+
+    CONVERGED = "converged"
+    REACHED_END = "reached_end"
+    ROUNDOFF_FLOOR = "roundoff_floor"
+    LEAST_SQUARES = "least_squares"
+    INFEASIBLE_SIGN = "infeasible_sign"
+    SADDLE = "saddle"
+    MAX_STEPS = "max_steps"
+    MAX_SECONDS = "max_seconds"
+    INTERRUPTED = "interrupted"
+    STEP_TOO_SMALL = "step_too_small"
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether the state that came with it is the end of the flow, t = infinity, to working precision."""
+        return self in _AT_THE_END
+
+    @property
+    def message(self) -> str:
+        """What happened and what to do about it, in one sentence."""
+        return _MESSAGES[self]
+
+
+_AT_THE_END = frozenset({Status.CONVERGED, Status.ROUNDOFF_FLOOR, Status.LEAST_SQUARES, Status.INFEASIBLE_SIGN})
+
+_MESSAGES = {
+    Status.CONVERGED: "the residual is within tol: nothing to do",
+    Status.REACHED_END: "the last requested time was reached: pass t=None to go on until the residual is within tol",
+    Status.ROUNDOFF_FLOOR: (
+        "the residual is at its round-off floor, above tol: raise tol if that is a failure to you, a smaller residual "
+        "cannot be represented"
+    ),
+    Status.LEAST_SQUARES: (
+        "y is not in the range of X, or X has more rows than columns: this is the least-squares end, with feasibility "
+        "measured on the projected y; drop samples if you expected to interpolate"
+    ),
+    Status.INFEASIBLE_SIGN: (
+        "coordinates that start on one side keep their sign and the data need the other one: this is the constrained "
+        "least-squares end; start with |u_plus| != |v_plus| or |u_minus| != |v_minus| to "
+        "interpolate"
+    ),
+    Status.SADDLE: "the flow rests at a saddle of the loss that is no minimum: move the start off it",
+    Status.MAX_STEPS: "max_steps were taken before the end: raise max_steps or rtol",
+    Status.MAX_SECONDS: "max_seconds passed before the end: raise max_seconds or rtol",
+    Status.INTERRUPTED: "interrupted: the rows up to then are kept, call again to compute the rest",
+    Status.STEP_TOO_SMALL: (
+        "the step no longer changes the time in binary64: raise rtol, or ask for an earlier last time"
+    ),
+}

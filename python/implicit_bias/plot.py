@@ -1,0 +1,218 @@
+"""Publication figures of results. Each takes an `Axes` or makes one, and returns it.
+
+Nothing global is read or written: no style, no current axes. Without `ax` a new pyplot figure is made, so that
+notebooks show it. Lines differ in style as well as in colour (the cycle of Okabe and Ito, which colour-blind readers
+can tell apart).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _validate as check
+from ._results import Limit
+from ._trajectory import Flow
+from ._validate import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["coefficients", "shape_and_scale", "trajectory"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
+GREY = "0.75"
+
+
+def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
+    r"""Coefficients against time: :math:`\beta_i(t)`, the seven largest in colour.
+
+    Parameters
+    ----------
+    flow : Flow
+        What `implicit_bias.gradient_flow` returned.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Time is logarithmic; a row at t = 0, which has no place there, is left out.
+
+    Raises
+    ------
+    ValueError
+        If `flow` is not a flow, or holds no row.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> from matplotlib.figure import Figure
+    >>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-3)
+    >>> flow = ib.gradient_flow(net, [[1.0, 2.0]], [2.0], t=[1.0, 10.0])
+    >>> ib.plot.trajectory(flow, ax=Figure().subplots()).get_xscale()
+    'log'
+    """
+    from matplotlib.collections import LineCollection
+
+    if not isinstance(flow, Flow) or flow.t.size == 0:
+        raise ValueError(f"flow must be a Flow with at least one row: got {check.shown(flow)}")
+    ax = _axes(ax)
+    shown = flow.t > 0.0
+    if shown.any():
+        ax.set_xscale("log")
+    else:
+        shown = np.ones_like(shown)
+    t, beta = flow.t[shown], flow.beta[shown]
+    largest = np.argsort(-np.abs(beta[-1]), kind="stable")
+    named, rest = largest[: len(COLOURS)], largest[len(COLOURS) :]
+    paths = [np.column_stack([t, beta[:, i]]) for i in rest]
+    ax.add_collection(LineCollection(paths, colors=GREY, linewidths=0.6, zorder=1))
+    for i, look in zip(named, _looks(len(named)), strict=True):
+        ax.plot(t, beta[:, i], label=rf"$\beta_{{{i}}}$", zorder=2, **look)
+    ax.autoscale_view()
+    ax.set_xlabel("time of the flow")
+    ax.set_ylabel(r"coefficient $\beta_i(t)$")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def coefficients(limit: Limit, *, ax: "Axes | None" = None) -> "Axes":
+    r"""Coefficients of a limit, :math:`\beta_i(\infty)`, with the proven bound of each as an error bar.
+
+    Parameters
+    ----------
+    limit : Limit
+        What `implicit_bias.limit` returned.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        The largest bound is in the legend: error bars of a good answer are too short to see.
+
+    Raises
+    ------
+    ValueError
+        If `limit` is not a limit.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> from matplotlib.figure import Figure
+    >>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-3)
+    >>> end = ib.limit(net, [[1.0, 2.0]], [2.0])
+    >>> ib.plot.coefficients(end, ax=Figure().subplots()).get_xlabel()
+    'feature i'
+    """
+    if not isinstance(limit, Limit):
+        raise ValueError(f"limit must be a Limit: got {check.shown(limit)}")
+    ax = _axes(ax)
+    index = np.arange(limit.beta.size)
+    bound, label = None, r"$\beta_i(\infty)$"
+    if limit.error_bound is not None:
+        bound = np.where(np.isfinite(limit.error_bound), limit.error_bound, 0.0)
+        worst = limit.error_bound.max()
+        label += f", proven to {worst:.0e}" if np.isfinite(worst) else ", no bound for some"
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    ax.vlines(index, 0.0, limit.beta, colors=COLOURS[0], linewidths=0.8, zorder=2)
+    size = 3.0 if index.size <= 200 else 2.0
+    ax.errorbar(
+        index, limit.beta, yerr=bound, fmt="o", ms=size, color=COLOURS[0], ecolor=COLOURS[1], label=label, zorder=3
+    )
+    ax.set_xlabel("feature i")
+    ax.set_ylabel(r"coefficient $\beta_i(\infty)$")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def shape_and_scale(
+    table: Mapping[str, ArrayLike], *, baselines: Mapping[str, float] | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    r"""Population error against scale, one line a shape: the figure of the paper [1]_.
+
+    Parameters
+    ----------
+    table : mapping of str to array_like, each of shape (n_cells,)
+        Columns ``scale``, ``shape`` and ``test_mse``, one row a cell, in any order.
+    baselines : mapping of str to float, optional
+        Errors of other predictors, drawn as horizontal lines under their names.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Both axes are logarithmic.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, not finite, or longer than another.
+
+    References
+    ----------
+    .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Figure 1.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> from matplotlib.figure import Figure
+    >>> table = {"scale": [1e-3, 1e-2], "shape": [0.0, 0.0], "test_mse": [0.1, 0.5]}
+    >>> ax = ib.plot.shape_and_scale(table, baselines={"min ℓ2": 0.86}, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['shape 0', 'min ℓ2']
+    """
+    scale = _column(table, "scale")
+    shape, error = _column(table, "shape", scale.size), _column(table, "test_mse", scale.size)
+    levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
+    ax = _axes(ax)
+    shapes = np.unique(shape)
+    for s, look, marker in zip(shapes, _looks(shapes.size), _cycle("osD^vP*", shapes.size), strict=True):
+        rows = np.flatnonzero(shape == s)
+        rows = rows[np.argsort(scale[rows], kind="stable")]
+        ax.plot(scale[rows], error[rows], marker=marker, ms=3.5, label=f"shape {s:g}", **look)
+    for (name, level), style in zip(levels.items(), _cycle(("--", ":", "-."), len(levels)), strict=True):
+        ax.axhline(level, color="0.35", linestyle=style, linewidth=1.2, label=name, zorder=1)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel(r"scale $\alpha$ of the start")
+    ax.set_ylabel("population error")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def _axes(ax: "Axes | None") -> "Axes":
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _cycle(items: Any, n: int) -> list[Any]:
+    return [items[k % len(items)] for k in range(n)]
+
+
+def _looks(n: int) -> list[dict[str, Any]]:
+    """Colour and line style of `n` lines; past seven the colours repeat with other styles."""
+    return [
+        {
+            "color": COLOURS[k % len(COLOURS)],
+            "linestyle": STYLES[(k + k // len(COLOURS)) % len(STYLES)],
+            "linewidth": 1.5,
+        }
+        for k in range(n)
+    ]
+
+
+def _column(table: Mapping[str, ArrayLike], name: str, length: int | None = None) -> Array:
+    if not isinstance(table, Mapping) or name not in table:
+        raise ValueError(f"table must have a column {name!r}: got {check.shown(list(table))}")
+    column = f"table[{name!r}]"
+    if length is None:
+        return check.array(column, table[name], "(n_cells,)")
+    return check.vector(column, table[name], length, "as long as the column 'scale'")

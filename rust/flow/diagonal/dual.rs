@@ -1,0 +1,218 @@
+//! The dual flow `ν' = r/N`, `r = y − Xβ(Xᵀν)`, and its Jacobian `−X diag(S) Xᵀ / N`, as a system to integrate.
+//!
+//! N-dimensional, exact, and the gradient flow of the convex `Ψ(ν) = ¼ΣS_i(Xᵀν) − yᵀν` divided by N (\[A\] Theorem 1,
+//! Appendix A). The state that is integrated is `Δν = ν − ν_ref`: it is 0 at the start of every step.
+
+use super::prepare::Prepared;
+use super::reference::{EXACT_SHIFT, Reference};
+use super::weights_of_error::ErrorWeights;
+use crate::linalg::{Rows, SquareMatrix, SymmetricTridiagonal, WeightedGram};
+use crate::ode::{Implicit, ShiftedSolver, System};
+use crate::real::{DoubleDouble, Real};
+
+/// The flow, its reference, and everything known at one state: the start of the step at hand.
+#[derive(Debug)]
+pub(super) struct DualFlow<'a> {
+    pub(super) x: Rows<'a>,
+    pub(super) y: &'a [f64],
+    pub(super) samples: f64,
+    pub(super) reference: Reference,
+    pub(super) here: Point,
+    pub(super) norm: ErrorWeights,
+    gram: WeightedGram,
+    jacobian: SquareMatrix,
+    jacobian_known: bool,
+    stages: Stages,
+}
+
+/// What is known at one state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    /// Δν; NaN if nothing is known yet.
+    state: Vec<f64>,
+    /// z = 2XᵀΔν.
+    pub(super) shift: Vec<f64>,
+    /// β.
+    pub(super) beta: Vec<f64>,
+    /// S.
+    pub(super) slope: Vec<f64>,
+    /// r.
+    pub(super) residual: Vec<f64>,
+}
+
+/// Workspace for several states.
+#[derive(Debug, Default)]
+struct Stages {
+    shift: Vec<f64>,
+    beta: Vec<f64>,
+    slope: Vec<f64>,
+}
+
+impl<'a> DualFlow<'a> {
+    /// At the tolerances `rtol` of β and of the residual.
+    pub(super) fn new(prepared: &'a Prepared<'_>, reference: Reference, rtol: (f64, f64)) -> Self {
+        let x = prepared.x();
+        let (n, d) = (x.n(), x.d());
+        let here = Point {
+            state: vec![f64::NAN; n],
+            shift: vec![0.0; d],
+            beta: vec![0.0; d],
+            slope: vec![0.0; d],
+            residual: vec![0.0; n],
+        };
+        Self {
+            x,
+            y: &prepared.targets,
+            samples: prepared.samples,
+            reference,
+            here,
+            norm: ErrorWeights::new(x, &prepared.targets, prepared.samples, rtol),
+            // Without columns there is nothing to integrate and no Jacobian is asked for.
+            gram: WeightedGram::new(n, d.max(1)),
+            jacobian: SquareMatrix::zeros(n),
+            jacobian_known: false,
+            stages: Stages::default(),
+        }
+    }
+
+    /// Make [`DualFlow::here`] the state `Δν`.
+    pub(super) fn visit(&mut self, state: &[f64]) {
+        if self.here.state == state {
+            return;
+        }
+        let here = &mut self.here;
+        here.state.copy_from_slice(state);
+        self.x.apply_transposed(state, &mut here.shift);
+        for z in &mut here.shift {
+            *z *= 2.0;
+        }
+        self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
+        self.x.apply(&here.beta, &mut here.residual);
+        here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
+    }
+
+    /// Move the state into the reference: afterwards `Δν = 0`, and what is known of it stays.
+    fn rebase(&mut self, state: &mut [f64]) {
+        self.visit(state);
+        advance(&mut self.reference, self.x, state, &self.here.shift);
+        state.fill(0.0);
+        self.here.state.fill(0.0);
+        self.here.shift.fill(0.0);
+    }
+}
+
+/// `ν_ref += Δν`, given `z = 2XᵀΔν`; in double-double where z is so large that its rounding would be seen in β.
+pub(super) fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[f64], z: &[f64]) {
+    if z.iter().any(|z| z.abs() > EXACT_SHIFT) {
+        let exact: Vec<DoubleDouble> = delta_nu.iter().map(|nu| DoubleDouble::from_f64(*nu)).collect();
+        let mut g = vec![DoubleDouble::ZERO; x.d()];
+        x.apply_transposed(&exact, &mut g);
+        reference.advance(delta_nu, &g);
+    } else {
+        let g: Vec<f64> = z.iter().map(|z| 0.5 * z).collect();
+        reference.advance(delta_nu, &g);
+    }
+}
+
+impl System<f64> for DualFlow<'_> {
+    fn dim(&self) -> usize {
+        self.x.n()
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) {
+        if self.here.state == y {
+            dy.iter_mut().zip(&self.here.residual).for_each(|(dy, r)| *dy = r / self.samples);
+        } else {
+            self.rhs_stages(&[0.0], y, dy);
+        }
+    }
+
+    fn rhs_stages(&mut self, t: &[f64], y: &[f64], dy: &mut [f64]) {
+        let size = t.len() * self.x.d();
+        let Stages { shift, beta, slope } = &mut self.stages;
+        for buffer in [&mut *shift, &mut *beta, &mut *slope] {
+            buffer.resize(size.max(buffer.len()), 0.0);
+        }
+        let (shift, beta, slope) = (&mut shift[..size], &mut beta[..size], &mut slope[..size]);
+        self.x.apply_transposed_many(y, shift);
+        for z in shift.iter_mut() {
+            *z *= 2.0;
+        }
+        self.reference.evaluate(shift, beta, slope);
+        self.x.apply_many(beta, dy);
+        for dy in dy.chunks_exact_mut(self.x.n()) {
+            dy.iter_mut().zip(self.y).for_each(|(dy, y)| *dy = (y - *dy) / self.samples);
+        }
+        self.norm.at_times(t);
+    }
+
+    fn set_error_weights(&mut self, t: f64, y: &[f64], dy: &[f64]) {
+        self.visit(y);
+        self.norm.set(self.x, &self.reference, t, &self.here, dy);
+    }
+
+    fn error_norm(&mut self, e: &[f64]) -> f64 {
+        self.norm.norm(self.x, self.jacobian_known.then_some(&self.jacobian), e)
+    }
+
+    fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {
+        self.rebase(y);
+        true
+    }
+
+    fn step_cap(&mut self, _t: f64, y: &[f64], dy: &[f64]) -> f64 {
+        self.visit(y);
+        self.norm.step_cap(self.x, &self.reference, &self.here.shift, dy)
+    }
+}
+
+impl Implicit<f64> for DualFlow<'_> {
+    type Solver = Tridiagonal;
+
+    fn jacobian(&mut self, _t: f64, y: &[f64], solver: &mut Tridiagonal) -> bool {
+        self.visit(y);
+        if !self.here.slope.iter().all(|s| s.is_finite()) {
+            return false;
+        }
+        self.gram.form(self.x, &self.here.slope, &mut self.jacobian);
+        let factor = -1.0 / self.samples;
+        self.jacobian.data_mut().iter_mut().for_each(|h| *h *= factor);
+        self.jacobian_known = true;
+        solver.0.reduce(&self.jacobian);
+        true
+    }
+
+    fn new_solver(&self) -> Tridiagonal {
+        Tridiagonal(SymmetricTridiagonal::new(self.x.n()))
+    }
+}
+
+/// Shifted systems with a symmetric Jacobian: `J = QTQᵀ` once, every shift in O(N) between two changes of basis.
+#[derive(Debug)]
+pub(super) struct Tridiagonal(SymmetricTridiagonal);
+
+impl ShiftedSolver for Tridiagonal {
+    fn prepare_real(&mut self, shift: f64) -> bool {
+        self.0.factor_real(shift)
+    }
+
+    fn prepare_complex(&mut self, slot: usize, re: f64, im: f64) -> bool {
+        self.0.factor_complex(slot, re, im)
+    }
+
+    fn solve_real(&mut self, b: &mut [f64]) {
+        self.0.to_basis(b);
+        self.0.solve_real(b);
+        self.0.from_basis(b);
+    }
+
+    fn solve_complex(&mut self, slot: usize, b_re: &mut [f64], b_im: &mut [f64]) {
+        for b in [&mut *b_re, &mut *b_im] {
+            self.0.to_basis(b);
+        }
+        self.0.solve_complex(slot, b_re, b_im);
+        for b in [b_re, b_im] {
+            self.0.from_basis(b);
+        }
+    }
+}

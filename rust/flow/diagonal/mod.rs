@@ -1,0 +1,36 @@
+//! Gradient flow on the untied diagonal network `β = u₊∘v₊ − u₋∘v₋`, at any scale, over any horizon.
+//!
+//! | question | file |
+//! |---|---|
+//! | what is asked? | `problem` |
+//! | in which form is it integrated? | `prepare`, `range` |
+//! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
+//! | how large is an error? | `weights_of_error` |
+//! | is it over? | `stopping` |
+//! | rows and budgets | `watch`, `record`, `table` |
+//! | every weight at any time, and what is conserved | `parameters` |
+//! | the cross-check that shares none of this | `raw` |
+//!
+//! # Source
+//! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
+
+mod drive;
+mod dual;
+mod parameters;
+mod prepare;
+mod problem;
+mod range;
+mod raw;
+mod record;
+mod reference;
+mod stopping;
+mod table;
+mod watch;
+mod weights_of_error;
+
+#[cfg(test)]
+mod tests;
+
+pub use drive::gradient_flow;
+pub use parameters::{Conserved, Parameters, conserved, parameters};
+pub use problem::{Invalid, Problem, Start, Weights};

@@ -1,0 +1,79 @@
+//! Least squares for data whose rows may be dependent: what part of y can be fitted at all, and the least-norm
+//! preimage of a vector. Knows no flow.
+//!
+//! `Zᵀ P = Q R` with column pivoting gives the row space; with `B = Z Q` (full column rank), `min ‖Z c − b‖` over the row
+//! space is `c = Q w`, `w` from a plain QR of `B`.
+
+use crate::linalg::{Cholesky, RowBasis, Rows, SquareMatrix, ThinQr, WeightedGram};
+use crate::real::Real;
+
+/// Rows count as independent without a rank-revealing factorization while the Gram matrix of the scaled rows is better
+/// conditioned than this: singular values then differ by less than 1e5 and every tolerance on the rank agrees.
+const SURELY_INDEPENDENT: f64 = 1e10;
+
+/// The row space of `Z` and least squares in it.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    basis: RowBasis,
+    /// `B = Z Q`, n × rank.
+    image: Vec<f64>,
+    n: usize,
+    /// None where the rank is 0.
+    qr: Option<ThinQr>,
+}
+
+/// True if the rows of `x` are certainly independent. Costs one Gram matrix; false means: look closer.
+pub(super) fn surely_independent(x: Rows<'_>) -> bool {
+    if x.n() > x.d() {
+        return false;
+    }
+    let mut gram = SquareMatrix::zeros(x.n());
+    WeightedGram::new(x.n(), x.d()).form(x, &vec![1.0; x.d()], &mut gram);
+    let mut cholesky = Cholesky::new(x.n());
+    cholesky.factor(&gram) && cholesky.condition_estimate() < SURELY_INDEPENDENT
+}
+
+impl Range {
+    /// Of `z`, n × d.
+    pub(super) fn of(z: Rows<'_>) -> Self {
+        let basis = RowBasis::of(z);
+        let (n, rank) = (z.n(), basis.rank());
+        let mut image = vec![0.0; n * rank];
+        for (i, row) in image.chunks_exact_mut(rank.max(1)).enumerate() {
+            basis.q_rows().apply(z.row(i), row);
+        }
+        let qr = (rank > 0).then(|| ThinQr::of(rows(&image, n, rank)));
+        Self { basis, image, n, qr }
+    }
+
+    /// The `c` of least norm that minimises `‖Z c − b‖`, with one step of refinement.
+    pub(super) fn solve(&self, b: &[f64], c: &mut [f64]) {
+        let image = rows(&self.image, self.n, self.basis.rank());
+        let mut w = self.whitened(b);
+        let mut rest = vec![0.0; self.n];
+        image.apply(&w, &mut rest);
+        rest.iter_mut().zip(b).for_each(|(rest, b)| *rest = b - *rest);
+        w.iter_mut().zip(self.whitened(&rest)).for_each(|(w, correction)| *w += correction);
+        self.basis.q_rows().apply_transposed(&w, c);
+    }
+
+    /// `R₂⁻¹ Q₂ᵀ b` for `B = Q₂R₂`.
+    fn whitened(&self, b: &[f64]) -> Vec<f64> {
+        let rank = self.basis.rank();
+        let Some(qr) = &self.qr else { return Vec::new() };
+        let mut w = qr.apply_qt(b);
+        w.truncate(rank);
+        let r = qr.r_rows();
+        for i in (0..rank).rev() {
+            let known = f64::dot(&r.row(i)[i + 1..rank], &w[i + 1..]);
+            w[i] = (w[i] - known) / r.row(i)[i];
+        }
+        w
+    }
+}
+
+/// View `data` as `n × d`; the lengths agree by construction.
+pub(super) fn rows(data: &[f64], n: usize, d: usize) -> Rows<'_> {
+    let Some(rows) = Rows::new(data, n, d) else { unreachable!("{} numbers are not {n} x {d}", data.len()) };
+    rows
+}

@@ -1,0 +1,292 @@
+//! The flow in the raw weights, `u₊' = v₊∘g, v₊' = u₊∘g, u₋' = −v₋∘g, v₋' = −u₋∘g`, `g = Xᵀr/N`, by the explicit
+//! method: the cross-check of the dual flow. Its right-hand side shares nothing with that one: 4d unknowns, plain loops,
+//! no exponentials, no reference. Stiff and slow; only for scales whose weights binary64 can hold.
+
+use super::prepare::{Prepared, peak};
+use super::problem::{Invalid, Problem, Weights};
+use super::stopping::{Goal, Stopping};
+use super::watch::{Budget, spread};
+use crate::flow::outcome::{Flow, Options, Stats, Status};
+use crate::linalg::Rows;
+use crate::ode::{self, Action, Explicit, Observer, Step, System, integrate};
+
+/// Weights outside this range are too close to under- or overflow of their squares' derivatives.
+const REPRESENTABLE: (f64, f64) = (1e-290, 1e150);
+
+/// Smallest tolerance of a step: round-off of a weight.
+const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
+
+/// The flow of the weights.
+struct RawFlow<'a> {
+    x: Rows<'a>,
+    y: &'a [f64],
+    /// The part of y that can be fitted.
+    targets: &'a [f64],
+    rtol: f64,
+    /// The tolerance of the step at hand.
+    step_rtol: f64,
+    residual: Vec<f64>,
+    gradient: Vec<f64>,
+    /// `1/√(u² + v²)` of both pairs of each coordinate; 0 for pairs that are 0 and never move.
+    weights: Vec<f64>,
+}
+
+/// Where u₊, v₊, u₋, v₋ start in the state.
+fn split(state: &[f64]) -> [&[f64]; 4] {
+    let d = state.len() / 4;
+    [&state[..d], &state[d..2 * d], &state[2 * d..3 * d], &state[3 * d..]]
+}
+
+/// β of the weights.
+fn predictor(state: &[f64]) -> Vec<f64> {
+    let [u_plus, v_plus, u_minus, v_minus] = split(state);
+    let products = u_plus.iter().zip(v_plus).zip(u_minus.iter().zip(v_minus));
+    products.map(|((up, vp), (um, vm))| up * vp - um * vm).collect()
+}
+
+/// `y − Xβ`, sums in the order of the columns.
+fn residual(x: Rows<'_>, y: &[f64], beta: &[f64], out: &mut [f64]) {
+    for (n, (out, y)) in out.iter_mut().zip(y).enumerate() {
+        *out = y - x.row(n).iter().zip(beta).map(|(x, beta)| x * beta).sum::<f64>();
+    }
+}
+
+impl System<f64> for RawFlow<'_> {
+    fn dim(&self) -> usize {
+        4 * self.x.d()
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) {
+        let d = self.x.d();
+        residual(self.x, self.y, &predictor(y), &mut self.residual);
+        self.gradient.fill(0.0);
+        for (n, r) in self.residual.iter().enumerate() {
+            self.gradient.iter_mut().zip(self.x.row(n)).for_each(|(g, x)| *g += x * r);
+        }
+        let [u_plus, v_plus, u_minus, v_minus] = split(y);
+        let samples = self.x.n() as f64;
+        for (i, g) in self.gradient.iter().enumerate() {
+            let g = g / samples;
+            dy[i] = v_plus[i] * g;
+            dy[d + i] = u_plus[i] * g;
+            dy[2 * d + i] = -v_minus[i] * g;
+            dy[3 * d + i] = -u_minus[i] * g;
+        }
+    }
+
+    /// A weight is measured by its pair, `√(u² + v²)`: both are sums of one growing and one falling exponential. The
+    /// tolerance falls with the residual: an explicit method at its stability limit would hold it at `rtol` for ever.
+    fn set_error_weights(&mut self, _t: f64, y: &[f64], _dy: &[f64]) {
+        let [u_plus, v_plus, u_minus, v_minus] = split(y);
+        let d = self.x.d();
+        residual(self.x, self.targets, &predictor(y), &mut self.residual);
+        let left = (peak(&self.residual) / peak(self.targets)).min(1.0);
+        self.step_rtol = (self.rtol * left).max(ROUND_OFF);
+        for (k, (u, v)) in [(u_plus, v_plus), (u_minus, v_minus)].into_iter().enumerate() {
+            for i in 0..d {
+                let size = u[i].hypot(v[i]);
+                self.weights[k * d + i] = if size > 0.0 { 1.0 / size } else { 0.0 };
+            }
+        }
+    }
+
+    fn error_norm(&mut self, e: &[f64]) -> f64 {
+        let d = self.x.d();
+        let mut size = 0.0;
+        for (k, e) in e.iter().enumerate() {
+            let error = e.abs() * self.weights[k / (2 * d) * d + k % d];
+            size = if error > size || error.is_nan() { error } else { size };
+        }
+        size / self.step_rtol
+    }
+}
+
+/// Saves rows at given times, or only looks for the end.
+struct RawWatch<'p, 'i> {
+    times: &'p [f64],
+    rows: Vec<f64>,
+    row_times: Vec<f64>,
+    stopping: Stopping<'p>,
+    targets: &'p [f64],
+    verdict: Option<Status>,
+    budget: Budget<'i>,
+}
+
+impl RawWatch<'_, '_> {
+    fn judge(&mut self, x: Rows<'_>, state: &[f64]) -> Option<Status> {
+        let beta = predictor(state);
+        let mut r = vec![0.0; x.n()];
+        residual(x, self.targets, &beta, &mut r);
+        self.stopping.judge(&beta, &r)
+    }
+
+    fn push(&mut self, time: f64, state: &[f64]) {
+        self.row_times.push(time);
+        self.rows.extend_from_slice(state);
+    }
+}
+
+impl<'a> Observer<f64, RawFlow<'a>> for RawWatch<'_, '_> {
+    fn step(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> Action<f64> {
+        let mut state = vec![0.0; flow.dim()];
+        while let Some(time) = self.times.get(self.row_times.len()).filter(|time| **time <= step.t_new) {
+            step.refined_at(flow, *time, &mut state);
+            self.push(*time, &state);
+        }
+        self.verdict = self.judge(flow.x, step.y_new());
+        if self.verdict.is_some() { Action::Stop } else { Action::Continue }
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.budget.is_spent()
+    }
+}
+
+/// One integration: what the watch saw, the last state and time, and why the integrator ended.
+struct Pass<'p, 'i> {
+    watch: RawWatch<'p, 'i>,
+    last: (f64, Vec<f64>),
+    status: Status,
+    stats: Stats,
+}
+
+/// What both passes share.
+struct Setting<'p> {
+    problem: &'p Problem<'p>,
+    options: &'p Options<'p>,
+    start: Vec<f64>,
+    targets: Vec<f64>,
+    goal: Goal,
+    sides: Vec<(bool, bool)>,
+    interrupt: &'p dyn Fn() -> bool,
+}
+
+impl<'p> Setting<'p> {
+    /// Integrate to `end` and save rows at `times`.
+    fn pass(&'p self, times: &'p [f64], end: f64, at_tolerance: bool) -> Pass<'p, 'p> {
+        let (x, y) = (self.problem.x, self.problem.y);
+        let goal = Goal { at_tolerance, ..self.goal };
+        let mut watch = RawWatch {
+            times,
+            rows: Vec::new(),
+            row_times: Vec::new(),
+            stopping: Stopping::new(x, &self.targets, goal, self.sides.clone()),
+            targets: &self.targets,
+            verdict: None,
+            budget: Budget::new(self.options.max_seconds, self.interrupt),
+        };
+        if times.first() == Some(&0.0) {
+            watch.push(0.0, &self.start);
+        }
+        watch.verdict = watch.judge(x, &self.start);
+        if watch.verdict.is_some() || end <= 0.0 {
+            let last = (0.0, self.start.clone());
+            return Pass { watch, last, status: Status::ReachedEnd, stats: Stats::default() };
+        }
+        let (n, d) = (x.n(), x.d());
+        let rtol = self.options.rtol;
+        let mut flow = RawFlow {
+            x,
+            y,
+            targets: &self.targets,
+            rtol,
+            step_rtol: rtol,
+            residual: vec![0.0; n],
+            gradient: vec![0.0; d],
+            weights: vec![0.0; 2 * d],
+        };
+        let settings = ode::Options { rtol, max_steps: self.options.max_steps, ..ode::Options::default() };
+        let mut stepper = Explicit::new(&flow, &settings);
+        let result = integrate(&mut stepper, &mut flow, 0.0, &self.start, end, &settings, &mut watch);
+        let Ok(out) = result else {
+            // The settings are validated; what is left is a run that made no step.
+            let last = (0.0, self.start.clone());
+            return Pass { watch, last, status: Status::StepTooSmall, stats: Stats::default() };
+        };
+        Pass { watch, last: (out.t, out.y), status: out.status.into(), stats: out.stats }
+    }
+
+    /// Why a pass ended.
+    fn status(pass: &Pass<'_, '_>) -> Status {
+        pass.watch.verdict.or(pass.watch.budget.verdict()).unwrap_or(pass.status)
+    }
+
+    /// The rows of the states.
+    fn rows(&self, times: Vec<f64>, states: Vec<f64>, status: Status, stats: Stats) -> Flow {
+        let (x, samples) = (self.problem.x, self.problem.x.n() as f64);
+        let mut flow = Flow { status, stats, ..Flow::empty() };
+        let mut r = vec![0.0; x.n()];
+        for state in states.chunks_exact(4 * x.d()) {
+            let beta = predictor(state);
+            residual(x, self.problem.y, &beta, &mut r);
+            flow.loss.push(r.iter().map(|r| r * r).sum::<f64>() / (2.0 * samples));
+            residual(x, &self.targets, &beta, &mut r);
+            flow.residual.push(peak(&r));
+            flow.beta.extend(beta);
+        }
+        Flow { times, parameters: states, ..flow }
+    }
+}
+
+/// [`gradient_flow`](super::gradient_flow) in the raw weights. Without times, a first pass finds the end, a second one
+/// saves the rows; the counters are those of one.
+pub(super) fn gradient_flow(
+    problem: &Problem<'_>,
+    options: &Options<'_>,
+    interrupt: &dyn Fn() -> bool,
+) -> Result<Flow, Invalid> {
+    let weights = problem.weights.ok_or(Invalid::NoWeights)?;
+    let start = representable(&weights)?;
+    let prepared = Prepared::of(problem);
+    let (targets, goal) = (prepared.reachable(problem.y), prepared.goal(options.tol, true));
+    let goal = Goal { size: peak(&targets), rotated: false, ..goal };
+    let sides = sides(&weights);
+    let setting = Setting { problem, options, start, targets, goal, sides, interrupt };
+    if let Some(times) = options.times {
+        let mut pass = setting.pass(times, times.last().copied().unwrap_or(0.0), false);
+        if pass.watch.verdict.is_some() {
+            // Nothing moves any more.
+            for time in &times[pass.watch.row_times.len()..] {
+                pass.watch.push(*time, &pass.last.1);
+            }
+        }
+        let reached = pass.watch.row_times.len() == times.len();
+        let status = if reached { Status::ReachedEnd } else { Setting::status(&pass) };
+        return Ok(setting.rows(pass.watch.row_times, pass.watch.rows, status, pass.stats));
+    }
+    let first = setting.pass(&[], f64::INFINITY, true);
+    let (status, end) = (Setting::status(&first), first.last.0);
+    let mut times = vec![0.0];
+    if end > 0.0 {
+        times.extend(spread(0.0, end));
+    }
+    let second = setting.pass(&times, end, false);
+    let (mut row_times, mut rows) = (second.watch.row_times, second.watch.rows);
+    if row_times.last() < Some(&end) {
+        row_times.push(end);
+        rows.extend(first.last.1);
+    }
+    Ok(setting.rows(row_times, rows, status, first.stats))
+}
+
+/// The start as numbers.
+fn representable(weights: &Weights<'_>) -> Result<Vec<f64>, Invalid> {
+    let mut state = Vec::with_capacity(4 * weights.u_plus.len());
+    for values in [weights.u_plus, weights.v_plus, weights.u_minus, weights.v_minus] {
+        for (value, log) in values.iter().zip(weights.log_magnitude) {
+            let weight = value * log.exp();
+            if *value != 0.0 && !(REPRESENTABLE.0..=REPRESENTABLE.1).contains(&weight.abs()) {
+                let expected = "such that every weight is 0 or within [1e-290, 1e150] for method 'weights'";
+                return Err(Invalid::Value { name: "log_magnitude", found: *log, expected });
+            }
+            state.push(weight);
+        }
+    }
+    Ok(state)
+}
+
+/// Whether `β_i` can rise (`A_i > 0`) and fall (`B_i > 0`).
+fn sides(weights: &Weights<'_>) -> Vec<(bool, bool)> {
+    let pairs = weights.u_plus.iter().zip(weights.v_plus).zip(weights.u_minus.iter().zip(weights.v_minus));
+    pairs.map(|((up, vp), (um, vm))| (*up != -*vp || *um != *vm, *up != *vp || *um != -*vm)).collect()
+}

@@ -1,0 +1,207 @@
+//! The state of the dual flow, `ν = ν_ref + Δν`, and the predictor it stands for. Knows no data and no time.
+//!
+//! `β_i = ¼(A_i e^{2G_i} − B_i e^{−2G_i})`, `S_i = dβ_i/dG_i = ½(A_i e^{2G_i} + B_i e^{−2G_i})`, `G = Xᵀν` (\[A\] Theorem 1
+//! and Appendix A). At scale κ the exponents start at ln κ and end near 0: formed in binary64 they would carry an error
+//! of |ln κ| ulps into β, 1.8e-11 at ln κ = −230000. So `G_ref = Xᵀν_ref` and the exponents at it are double-double,
+//! and only the small `z = 2XᵀΔν` of one step is binary64.
+//!
+//! With `w = ½ ln(A/B) + 2G_ref + z` and the larger exponent `e`, `β = sign(w) e^e (1 − e^{−2|w|})` and
+//! `S = 2 e^e (1 + e^{−2|w|})`: the difference of two exponentials would cancel where `|β| ≪ √(AB)`.
+
+use crate::real::{DoubleDouble, Real, vector};
+use rayon::prelude::*;
+
+/// Stands for `ln 0`: far below every exponent that matters, and finite, so that no rule needs a case of its own. The
+/// half difference of an exponent and this one is `±5e299`, which makes `e^{−2|w|}` vanish as it must.
+const LOG_ZERO: f64 = -1e300;
+/// A shift above this is added to the reference from a product in double-double (see [`Reference::advance`]).
+pub(super) const EXACT_SHIFT: f64 = 0.125;
+/// Coordinates evaluated at a time: their workspaces stay in the first-level cache.
+const BLOCK: usize = 512;
+/// Numbers of coordinates below this are not worth a second thread.
+const WORTH_A_THREAD: usize = 4096;
+
+/// `ν_ref`, `G_ref = Xᵀν_ref` and the exponents at it.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    /// `ln(A/4)` and `ln(B/4)`.
+    log_p0: Vec<DoubleDouble>,
+    log_m0: Vec<DoubleDouble>,
+    nu: Vec<DoubleDouble>,
+    g: Vec<DoubleDouble>,
+    exponents: Exponents,
+}
+
+/// `ln(A/4) + 2G_ref`, `ln(B/4) − 2G_ref` and half their difference, each as high and low parts.
+#[derive(Clone, Debug, Default)]
+struct Exponents {
+    plus: Parts,
+    minus: Parts,
+    half: Parts,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    high: Vec<f64>,
+    low: Vec<f64>,
+}
+
+impl Parts {
+    fn zeros(d: usize) -> Self {
+        Self { high: vec![0.0; d], low: vec![0.0; d] }
+    }
+
+    fn set(&mut self, i: usize, value: DoubleDouble) {
+        (self.high[i], self.low[i]) = (value.to_f64(), value.low());
+    }
+}
+
+impl Reference {
+    /// `ν_ref = 0` of `n` multipliers, for the start `ln A`, `ln B` (−inf where they are 0), all times `e^shift`.
+    pub(super) fn new(log_a: &[DoubleDouble], log_b: &[DoubleDouble], shift: DoubleDouble, n: usize) -> Self {
+        let quarter = |log: &DoubleDouble| {
+            if log.to_f64() == f64::NEG_INFINITY {
+                DoubleDouble::from_f64(LOG_ZERO)
+            } else {
+                *log - (DoubleDouble::LN_2 + DoubleDouble::LN_2) + shift
+            }
+        };
+        let d = log_a.len();
+        let mut reference = Self {
+            log_p0: log_a.iter().map(quarter).collect(),
+            log_m0: log_b.iter().map(quarter).collect(),
+            nu: vec![DoubleDouble::ZERO; n],
+            g: vec![DoubleDouble::ZERO; d],
+            exponents: Exponents { plus: Parts::zeros(d), minus: Parts::zeros(d), half: Parts::zeros(d) },
+        };
+        reference.refresh();
+        reference
+    }
+
+    /// Number of coordinates.
+    pub(super) fn d(&self) -> usize {
+        self.g.len()
+    }
+
+    /// `ν_ref`.
+    pub(super) fn nu(&self) -> &[DoubleDouble] {
+        &self.nu
+    }
+
+    /// `G_ref`.
+    pub(super) fn g(&self) -> &[DoubleDouble] {
+        &self.g
+    }
+
+    /// True where `A_i > 0` (can grow) and where `B_i > 0` (can fall).
+    pub(super) fn sides(&self, i: usize) -> (bool, bool) {
+        (self.log_p0[i].to_f64() > LOG_ZERO, self.log_m0[i].to_f64() > LOG_ZERO)
+    }
+
+    /// The exponents of the rising and of the falling part of coordinate `i` at the shift `z_i`, to binary64.
+    pub(super) fn exponents(&self, i: usize, z: f64) -> (f64, f64) {
+        (self.exponents.plus.high[i] + z, self.exponents.minus.high[i] - z)
+    }
+
+    /// `ν_ref += Δν`, `G_ref += g`.
+    ///
+    /// `g` is `XᵀΔν`; its relative error ε adds `2ε|g|` to that of β, so that the caller has to form it in double-double
+    /// where it is large ([`EXACT_SHIFT`]); the many small ones together stay below one ulp a step.
+    pub(super) fn advance<R: Real>(&mut self, delta_nu: &[f64], g: &[R]) {
+        for (nu, delta) in self.nu.iter_mut().zip(delta_nu) {
+            *nu += DoubleDouble::from_f64(*delta);
+        }
+        for (sum, g) in self.g.iter_mut().zip(g) {
+            *sum += DoubleDouble::from_parts(g.to_f64(), g.low());
+        }
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        let half = DoubleDouble::from_f64(0.5);
+        for i in 0..self.g.len() {
+            let shift = self.g[i] + self.g[i];
+            let (plus, minus) = (self.log_p0[i] + shift, self.log_m0[i] - shift);
+            self.exponents.plus.set(i, plus);
+            self.exponents.minus.set(i, minus);
+            self.exponents.half.set(i, (plus - minus) * half);
+        }
+    }
+
+    /// β and S at the shifts `z` of one state, times the power of e that makes the largest of them about 1: what they
+    /// are to each other where all of them underflow.
+    pub(super) fn evaluate_relative(&self, z: &[f64], beta: &mut [f64], slope: &mut [f64]) {
+        let top = z.iter().enumerate().fold(LOG_ZERO, |top, (i, z)| {
+            let (plus, minus) = self.exponents(i, *z);
+            top.max(plus).max(minus)
+        });
+        let blocks = z.chunks(BLOCK).zip(beta.chunks_mut(BLOCK)).zip(slope.chunks_mut(BLOCK));
+        for (k, ((z, beta), slope)) in blocks.enumerate() {
+            self.exponents.evaluate(k * BLOCK, z, -top, beta, slope);
+        }
+    }
+
+    /// β and S at the shifts `z = 2XᵀΔν`, for several states one after another. Relative error of β a few ulps while
+    /// `z` is exact; 0 below the range of binary64, not finite above it.
+    pub(super) fn evaluate(&self, z: &[f64], beta: &mut [f64], slope: &mut [f64]) {
+        let d = self.d();
+        if d == 0 {
+            return;
+        }
+        let state = |((z, beta), slope): ((&[f64], &mut [f64]), &mut [f64])| {
+            let blocks = z.chunks(BLOCK).zip(beta.chunks_mut(BLOCK)).zip(slope.chunks_mut(BLOCK));
+            for (k, ((z, beta), slope)) in blocks.enumerate() {
+                self.exponents.evaluate(k * BLOCK, z, 0.0, beta, slope);
+            }
+        };
+        if z.len() < WORTH_A_THREAD || rayon::current_num_threads() == 1 {
+            z.chunks(d).zip(beta.chunks_mut(d)).zip(slope.chunks_mut(d)).for_each(state);
+        } else if z.len() > d {
+            z.par_chunks(d).zip(beta.par_chunks_mut(d)).zip(slope.par_chunks_mut(d)).for_each(state);
+        } else {
+            let blocks = z.par_chunks(BLOCK).zip(beta.par_chunks_mut(BLOCK)).zip(slope.par_chunks_mut(BLOCK));
+            blocks
+                .enumerate()
+                .for_each(|(k, ((z, beta), slope))| self.exponents.evaluate(k * BLOCK, z, 0.0, beta, slope));
+        }
+    }
+}
+
+impl Exponents {
+    /// One block of at most [`BLOCK`] coordinates from `start` on, times `e^lift`.
+    fn evaluate(&self, start: usize, z: &[f64], lift: f64, beta: &mut [f64], slope: &mut [f64]) {
+        let len = z.len();
+        let range = start..start + len;
+        let (plus, plus_low) = (&self.plus.high[range.clone()], &self.plus.low[range.clone()]);
+        let (minus, minus_low) = (&self.minus.high[range.clone()], &self.minus.low[range.clone()]);
+        let (half, half_low) = (&self.half.high[range.clone()], &self.half.low[range]);
+        let (mut w, mut correction) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let (mut exponent, mut gap) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for i in 0..len {
+            let (sum, error) = two_sum(half[i], z[i]);
+            w[i] = sum + (error + half_low[i]);
+            let rising = w[i] >= 0.0;
+            let (high, low, shift) =
+                if rising { (plus[i], plus_low[i], z[i]) } else { (minus[i], minus_low[i], -z[i]) };
+            let (sum, error) = two_sum(high, shift);
+            exponent[i] = sum + lift;
+            correction[i] = error + low;
+            gap[i] = -2.0 * w[i].abs();
+        }
+        vector::exp(&exponent[..len], beta);
+        vector::exp_m1(&gap[..len], slope);
+        for i in 0..len {
+            // The lower part of the exponent is at most an ulp of the upper one: e^low = 1 + low where e^high matters.
+            let larger = beta[i] + beta[i] * correction[i];
+            beta[i] = -larger * slope[i] * 1.0_f64.copysign(w[i]);
+            slope[i] = 2.0 * larger * (2.0 + slope[i]);
+        }
+    }
+}
+
+/// `a + b` and what rounding it lost (Knuth): exact for all finite `a`, `b` whose sum does not overflow.
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let from_b = sum - a;
+    (sum, (a - (sum - from_b)) + (b - from_b))
+}

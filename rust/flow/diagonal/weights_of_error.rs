@@ -1,0 +1,197 @@
+//! How large an error of ν is, seen from β and from the residual. Knows no integrator.
+//!
+//! To first order an error `e` of ν changes β by `S∘Xᵀe` and the residual by `−X(S∘Xᵀe)`. Its size is the larger of
+//!
+//! 1. `max_i S_i |x_iᵀe|` over `rtol` times the largest |β|: the error a user sees in a row of the trajectory;
+//! 2. `max|X(S∘Xᵀe)|` over `max|r|` times a tolerance of its own: the loss of a row is accurate on its way to 0, too.
+//!
+//! No absolute tolerance: β starts at κ, perhaps 10^-100000, and escapes from there by relative growth.
+//!
+//! An error that a perturbation of the right-hand side by its own round-off explains is none: (2) would wait for ever for
+//! the residual to be known better than its terms are, and Newton's increments end there. Over a step of length h such a
+//! perturbation `δr` moves ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`; only implicit methods tell h, and only they
+//! need that in (1).
+
+use super::dual::Point;
+use super::prepare::peak;
+use super::reference::Reference;
+use crate::linalg::{Rows, SquareMatrix};
+use crate::real::Real;
+
+/// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
+const INACTIVE: f64 = 1e-3;
+/// Round-off of the right-hand side, and of the stage equations that are solved with it, in ulps of `|y_n| + ‖x_n‖‖β‖`:
+/// 2 for the product, the rest for the stage matrix, whose inverse has norms up to 60.
+const ROUND_OFF: f64 = 32.0;
+/// How far beyond the size of a fitted coefficient the exponents may be extrapolated in one step, in e-folds.
+const OVERSHOOT: f64 = 8.0;
+
+/// Slopes below this are compared by their logarithms.
+const SMALL: f64 = 1e-250;
+
+/// The weights, fixed at the start of a step.
+#[derive(Debug)]
+pub(super) struct ErrorWeights {
+    rtol: f64,
+    residual_rtol: f64,
+    samples: f64,
+    /// `‖x_n‖` of the rows, `‖x_i‖²` of the columns.
+    row_norms: Vec<f64>,
+    column_squares: Vec<f64>,
+    /// Logarithm of the size of a coefficient that fits one sample alone.
+    log_size: f64,
+    /// `|y_n|`.
+    targets: Vec<f64>,
+    /// Weight of `|x_iᵀe|`, S, and round-off of the residual.
+    weights: Vec<f64>,
+    slope: Vec<f64>,
+    round_off: Vec<f64>,
+    /// `residual_rtol · max|r|`.
+    residual_tolerance: f64,
+    /// Start of the step, and its length as far as known from the stages.
+    start: f64,
+    length: f64,
+    /// Growth rates `Xᵀν'`, and the slope `ν'` they belong to.
+    rates: Vec<f64>,
+    rates_of: Vec<f64>,
+    /// `Xᵀe` and `X(S∘Xᵀe)`.
+    seen: Vec<f64>,
+    moved: Vec<f64>,
+}
+
+impl ErrorWeights {
+    pub(super) fn new(x: Rows<'_>, y: &[f64], samples: f64, (rtol, residual_rtol): (f64, f64)) -> Self {
+        let (n, d) = (x.n(), x.d());
+        let mut column_squares = vec![0.0; d];
+        let mut row_norms = vec![0.0; n];
+        for (i, norm) in row_norms.iter_mut().enumerate() {
+            for (square, x) in column_squares.iter_mut().zip(x.row(i)) {
+                *square += x * x;
+                *norm += x * x;
+            }
+            *norm = norm.sqrt();
+        }
+        Self {
+            rtol,
+            residual_rtol,
+            samples,
+            row_norms,
+            column_squares,
+            log_size: (peak(y) / peak(x.data())).ln(),
+            targets: y.iter().map(|y| y.abs()).collect(),
+            weights: vec![0.0; d],
+            slope: vec![0.0; d],
+            round_off: vec![0.0; n],
+            residual_tolerance: 0.0,
+            start: 0.0,
+            length: f64::INFINITY,
+            rates: vec![0.0; d],
+            rates_of: vec![f64::NAN; n],
+            seen: vec![0.0; d],
+            moved: vec![0.0; n],
+        }
+    }
+
+    /// `‖x_i‖²` of the columns.
+    pub(super) fn column_squares(&self) -> &[f64] {
+        &self.column_squares
+    }
+
+    /// The stages of a step are evaluated at these times.
+    pub(super) fn at_times(&mut self, t: &[f64]) {
+        if let [_, .., last] = t {
+            self.length = last - self.start;
+        }
+    }
+
+    /// Fix the weights at the start of a step: time `t`, slope `dy`.
+    pub(super) fn set(&mut self, x: Rows<'_>, reference: &Reference, t: f64, here: &Point, dy: &[f64]) {
+        self.start = t;
+        self.length = f64::INFINITY;
+        self.find_rates(x, dy);
+        self.slope.copy_from_slice(&here.slope);
+        self.residual_tolerance = self.residual_rtol * peak(&here.residual);
+        let size = here.beta.iter().map(|beta| beta * beta).sum::<f64>().sqrt();
+        for ((noise, y), norm) in self.round_off.iter_mut().zip(&self.targets).zip(&self.row_norms) {
+            *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
+        }
+        let (beta, slope) = (&mut self.seen, &mut self.weights);
+        if peak(&here.slope) < SMALL {
+            reference.evaluate_relative(&here.shift, beta, slope);
+        } else {
+            beta.copy_from_slice(&here.beta);
+            slope.copy_from_slice(&here.slope);
+        }
+        let largest = peak(slope);
+        let trace: f64 = slope.iter().zip(&self.column_squares).map(|(s, square)| s * square).sum();
+        let speed = slope.iter().zip(&self.rates).fold(0.0, |speed: f64, (s, g)| speed.max(s * g.abs()));
+        // β may be 0 here, at the start it often is. It is then measured by what it will be after the shortest time
+        // scale of the flow, 1/‖J‖ ≥ N/trace, or when the exponents have moved by one half, whichever is less.
+        let soon = (speed * self.samples / trace).min(0.5 * largest);
+        let unit = 1.0 / (self.rtol * peak(beta).max(soon));
+        for weight in slope {
+            *weight = weight.max(INACTIVE * largest) * unit;
+        }
+    }
+
+    /// Size of the error `e`, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N` where it is at hand; it
+    /// may be that of an earlier step, as it is for Newton's iteration.
+    pub(super) fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64]) -> f64 {
+        x.apply_transposed(e, &mut self.seen);
+        let mut size = 0.0;
+        for ((seen, weight), s) in self.seen.iter_mut().zip(&self.weights).zip(&self.slope) {
+            size = larger(size, seen.abs() * weight);
+            *seen *= s;
+        }
+        match jacobian {
+            // N² instead of N d multiplications: this is asked in every Newton iteration.
+            Some(jacobian) => {
+                self.moved.fill(0.0);
+                for (j, e) in e.iter().enumerate() {
+                    f64::axpy(-self.samples * e, jacobian.column(j), &mut self.moved);
+                }
+            }
+            None => x.apply(&self.seen, &mut self.moved),
+        }
+        // How many times round-off explains e.
+        let (mut beyond, mut times) = (0.0, 0.0);
+        for ((moved, e), noise) in self.moved.iter().zip(e).zip(&self.round_off) {
+            beyond = larger(beyond, moved.abs() - noise);
+            times = larger(times, (moved + e * (self.samples / self.length)).abs() / noise);
+        }
+        size = larger(size, beyond / self.residual_tolerance.max(f64::MIN_POSITIVE));
+        if self.length == f64::INFINITY {
+            size
+        } else if times <= 1.0 {
+            0.0
+        } else {
+            size * (1.0 - 1.0 / times)
+        }
+    }
+
+    /// The longest step worth trying: a straight line may take no exponent further than [`OVERSHOOT`] e-folds beyond
+    /// the larger of where it is and of the size of a fitted coefficient. It can still cross all of ln κ at once.
+    pub(super) fn step_cap(&mut self, x: Rows<'_>, reference: &Reference, shift: &[f64], dy: &[f64]) -> f64 {
+        self.find_rates(x, dy);
+        let mut cap = f64::INFINITY;
+        for (i, (rate, z)) in self.rates.iter().zip(shift).enumerate() {
+            let (plus, minus) = reference.exponents(i, *z);
+            let exponent = if *rate > 0.0 { plus } else { minus };
+            let room = (self.log_size - exponent).max(0.0) + OVERSHOOT;
+            cap = cap.min(room / (2.0 * rate.abs()));
+        }
+        cap
+    }
+
+    fn find_rates(&mut self, x: Rows<'_>, dy: &[f64]) {
+        if self.rates_of != dy {
+            self.rates_of.copy_from_slice(dy);
+            x.apply_transposed(dy, &mut self.rates);
+        }
+    }
+}
+
+/// The larger; NaN if either is (`f64::max` would drop it, and a NaN error must not pass for a small one).
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}

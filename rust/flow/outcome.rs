@@ -1,0 +1,152 @@
+//! What a caller sets and gets back, the same for every model. Knows no model and no method.
+
+use crate::ode;
+pub use crate::ode::Stats;
+
+/// How to integrate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// The implicit one, unless the horizon is so short that the flow is not stiff on it.
+    #[default]
+    Auto,
+    /// Radau IIA of order 5, 9 and 13 in reduced coordinates.
+    Radau,
+    /// Dormand and Prince 8(5,3) in reduced coordinates.
+    Explicit,
+    /// Dormand and Prince 8(5,3) on the raw weights: the independent cross-check, slow and bound to representable scales.
+    Weights,
+}
+
+/// Settings of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options<'a> {
+    /// Times of the rows, increasing, from 0 on. `None`: run to convergence, [`AUTOMATIC_ROWS`] rows.
+    pub times: Option<&'a [f64]>,
+    /// Relative tolerance of β at every time, and of the residual on its way to 0. In [1e-14, 0.1]; 1e-10 by default.
+    pub rtol: f64,
+    /// Converged where `max|r| ≤ tol · max|y|` (y projected onto the range of X). At least 0; 1e-12 by default.
+    pub tol: f64,
+    /// Integrator and coordinates.
+    pub method: Method,
+    /// Most trial steps. At least 1; no limit by default.
+    pub max_steps: Option<u64>,
+    /// Most seconds. Above 0; no limit by default.
+    pub max_seconds: Option<f64>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { times: None, rtol: 1e-10, tol: 1e-12, method: Method::Auto, max_steps: None, max_seconds: None }
+    }
+}
+
+/// Rows of a run whose times are not given.
+pub const AUTOMATIC_ROWS: usize = 200;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The residual is below the tolerance.
+    Converged,
+    /// The last requested time.
+    ReachedEnd,
+    /// The residual is as small as binary64 can tell, and above the tolerance.
+    RoundoffFloor,
+    /// Converged to the least-squares solution: no β fits y.
+    LeastSquares,
+    /// Converged to the least-squares solution among the signs that one-sided coordinates can take.
+    InfeasibleSign,
+    /// Stationary and not a minimum: weights that are exactly 0 never move.
+    Saddle,
+    /// The budget of steps is used up.
+    MaxSteps,
+    /// The budget of seconds is used up.
+    MaxSeconds,
+    /// The caller asked to stop.
+    Interrupted,
+    /// The step fell below the spacing of numbers at t.
+    StepTooSmall,
+}
+
+impl From<ode::Status> for Status {
+    /// Why the integrator ended; where an observer stopped it, the observer knows better.
+    fn from(status: ode::Status) -> Self {
+        match status {
+            ode::Status::ReachedEnd | ode::Status::Stopped => Self::ReachedEnd,
+            ode::Status::MaxSteps => Self::MaxSteps,
+            ode::Status::Interrupted => Self::Interrupted,
+            ode::Status::StepTooSmall | ode::Status::NotFinite | ode::Status::Stiff => Self::StepTooSmall,
+        }
+    }
+}
+
+impl Status {
+    /// The name users see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::ReachedEnd => "reached_end",
+            Self::RoundoffFloor => "roundoff_floor",
+            Self::LeastSquares => "least_squares",
+            Self::InfeasibleSign => "infeasible_sign",
+            Self::Saddle => "saddle",
+            Self::MaxSteps => "max_steps",
+            Self::MaxSeconds => "max_seconds",
+            Self::Interrupted => "interrupted",
+            Self::StepTooSmall => "step_too_small",
+        }
+    }
+
+    /// True where the flow has nowhere left to go: later rows repeat this state.
+    #[must_use]
+    pub const fn is_stationary(self) -> bool {
+        matches!(self, Self::Converged | Self::RoundoffFloor | Self::LeastSquares | Self::InfeasibleSign | Self::Saddle)
+    }
+}
+
+/// A trajectory: `T` rows, and why it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Times (T).
+    pub times: Vec<f64>,
+    /// Predictors, T × d.
+    pub beta: Vec<f64>,
+    /// `Σ r² / (2N)` (T), the part of y that no β reaches included.
+    pub loss: Vec<f64>,
+    /// `max|r|` (T), y projected onto the range of X.
+    pub residual: Vec<f64>,
+    /// `G = Xᵀν`, T × d, and what binary64 leaves out of it. Empty for [`Method::Weights`].
+    pub dual: Vec<f64>,
+    /// The low parts of `dual`.
+    pub dual_low: Vec<f64>,
+    /// Multipliers ν, T × N, those of least norm where they are not unique. Empty for [`Method::Weights`].
+    pub multipliers: Vec<f64>,
+    /// The low parts of `multipliers` (0 where N > d).
+    pub multipliers_low: Vec<f64>,
+    /// The weights u₊, v₊, u₋, v₋, T × 4 × d, for [`Method::Weights`]; empty for the others.
+    pub parameters: Vec<f64>,
+    /// Why it ended.
+    pub status: Status,
+    /// What it cost.
+    pub stats: Stats,
+}
+
+impl Flow {
+    /// No rows.
+    pub(crate) fn empty() -> Self {
+        Self {
+            times: Vec::new(),
+            beta: Vec::new(),
+            loss: Vec::new(),
+            residual: Vec::new(),
+            dual: Vec::new(),
+            dual_low: Vec::new(),
+            multipliers: Vec::new(),
+            multipliers_low: Vec::new(),
+            parameters: Vec::new(),
+            status: Status::ReachedEnd,
+            stats: Stats::default(),
+        }
+    }
+}

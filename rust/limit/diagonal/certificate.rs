@@ -1,0 +1,180 @@
+//! A proven bound of `|β(∞)_i − β_i|` for every coefficient, round-off and factorization included.
+//!
+//! At any `ν`: `r = y − Xβ(ν)`, `H = X diag(S) Xᵀ = LLᵀ`, `τ_i = ‖L⁻¹x_i‖`, `λ = ‖L⁻¹r‖`. If `2τλ < 1` then with
+//! `T = −ln(1 − 2τλ)/(2τ)`, `M = τT`, `ρ(M) = (e^{2M} − 1)/(2M) − 1` and
+//! `D_i = min(τ_i T, |x_iᵀH⁻¹r| + τ_i ρ T)` every coefficient of the limit obeys `|β(∞)_i − β_i| ≤ ½ S_i (e^{2D_i} − 1)`.
+//!
+//! Proof. Let `Δ = ν* − ν`. On the way `S_i` changes by a factor within `e^{±2|x_iᵀΔ|}`, so
+//! `λ‖Δ‖_H ≥ rᵀΔ ≥ ‖Δ‖²_H φ(M')`, `φ(M) = (1 − e^{−2M})/(2M)`, `M' = ‖XᵀΔ‖_∞ ≤ τ‖Δ‖_H`: hence `‖Δ‖_H ≤ T`, and
+//! `‖L⁻¹(r − HΔ)‖ ≤ ρ‖Δ‖_H`. Every `D_i` bounds `|x_iᵀΔ|`, so `M` may be lowered to `max D` and `T` to `λ/φ(M)`, again
+//! and again, until it stops moving.
+//!
+//! Nothing here knows how `ν` was found, nor in which precision `β` and `r` were evaluated: their errors are inputs.
+
+use crate::linalg::{Cholesky, Rows, SquareMatrix};
+use crate::real::Real;
+
+use super::dual::largest;
+
+/// What is known at one point of the dual. The rows of `x` span the row space of the data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence<'a> {
+    pub x: Rows<'a>,
+    /// `S`, and a bound of its relative error.
+    pub slope: &'a [f64],
+    pub slope_error: f64,
+    /// Bound of the difference between the reported `β` and the exact `β(ν)`.
+    pub beta_error: &'a [f64],
+    /// `y − Xβ(ν)` for the rows of `x`, and a bound of its error.
+    pub residual: &'a [f64],
+    pub residual_error: &'a [f64],
+    /// Factor of `X diag(S') Xᵀ` for slopes `S' = S e^{±moved}`.
+    pub cholesky: &'a Cholesky,
+    pub moved: f64,
+    /// Normwise relative error of that factorization, see [`by_gram`] and [`by_qr`].
+    pub factor_error: f64,
+}
+
+/// Lowering `M` stops when it gains less than this.
+const STOPS_MOVING: f64 = 0.999;
+/// Rounding of the bound itself.
+const OUTWARD: f64 = 1.0 + 1e-12;
+
+/// Error of a factor of the formed kernel: `‖L⁻¹‖² (d + 3N + 12) u tr H` for forming, factoring and solving with it.
+pub(super) fn by_gram(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
+    let operations = (x.d() + 3 * x.n() + 12) as f64;
+    inverse_norm_squared(cholesky) * operations * f64::UNIT_ROUNDOFF * cholesky.scaled_trace()
+}
+
+/// Error of a factor from the QR decomposition of `√S Xᵀ`: a perturbation of `√S Xᵀ` by `c u` of its norm, which
+/// moves `H` by twice that times `‖L⁻¹‖`, not by its square.
+pub(super) fn by_qr(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
+    let (n, d) = (x.n() as f64, x.d() as f64);
+    // Householder QR: ‖δA‖_F ≤ N γ_{cd} ‖A‖_F (Higham, Accuracy and Stability, 2nd ed., Thm 19.4), c taken as 4;
+    // ‖A‖²_F is the trace of H.
+    let perturbation = (4.0 * d + 3.0 * n + 12.0) * n * f64::UNIT_ROUNDOFF * cholesky.scaled_trace().sqrt();
+    let relative = inverse_norm_squared(cholesky).sqrt() * perturbation;
+    2.0 * relative + relative * relative
+}
+
+/// An upper bound of `‖L⁻¹‖₂²`, rows in the units in which they were factored.
+fn inverse_norm_squared(cholesky: &Cholesky) -> f64 {
+    let inverse = cholesky.inverse_lower();
+    let n = inverse.n();
+    let (mut rows, mut columns, mut frobenius) = (vec![0.0_f64; n], vec![0.0_f64; n], 0.0);
+    for (j, scale) in cholesky.scale().iter().enumerate() {
+        for (i, v) in inverse.column(j).iter().enumerate().skip(j) {
+            let v = v.abs() / scale;
+            rows[i] += v;
+            columns[j] += v;
+            frobenius += v * v;
+        }
+    }
+    f64::min(frobenius, largest(&rows) * largest(&columns))
+}
+
+/// The bound for every coefficient; all infinite where the theorem makes no statement.
+pub(super) fn certify(evidence: &Evidence<'_>) -> Vec<f64> {
+    let d = evidence.x.d();
+    sharpest(evidence).unwrap_or_else(|| vec![f64::INFINITY; d])
+}
+
+fn sharpest(evidence: &Evidence<'_>) -> Option<Vec<f64>> {
+    let theta = evidence.factor_error + 2.0 * evidence.slope_error + evidence.moved.exp_m1();
+    if !(theta < 0.5) {
+        return None;
+    }
+    let whitened = Whitened::of(evidence, theta);
+    let within = whitened.movement()?;
+    let bound = within.iter().zip(evidence.slope).zip(evidence.beta_error);
+    Some(
+        bound
+            .map(|((movement, slope), error)| {
+                OUTWARD * (0.5 * slope * (1.0 + evidence.slope_error) * (2.0 * movement).exp_m1() + error)
+            })
+            .collect(),
+    )
+}
+
+/// The quantities of the theorem.
+struct Whitened {
+    /// `τ_i`.
+    tau: Vec<f64>,
+    /// A bound of `|x_iᵀH⁻¹r|`.
+    along: Vec<f64>,
+    /// `λ`.
+    lambda: f64,
+}
+
+impl Whitened {
+    fn of(evidence: &Evidence<'_>, theta: f64) -> Self {
+        let (n, d) = (evidence.x.n(), evidence.x.d());
+        let grow = 1.0 / (1.0 - theta).sqrt();
+        let mut inner = evidence.residual.to_vec();
+        evidence.cholesky.solve_lower(&mut inner);
+        let noise = abs_lower_product(&evidence.cholesky.inverse_lower(), evidence.residual_error);
+        let mut rows = Vec::new();
+        evidence.cholesky.solve_lower_rows(evidence.x, &mut rows);
+        let (mut tau, mut along, mut blurred) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+        for i in 0..n {
+            let (inner, noise) = (inner[i], noise[i]);
+            for (((c, tau), along), blurred) in
+                rows[i * d..(i + 1) * d].iter().zip(&mut tau).zip(&mut along).zip(&mut blurred)
+            {
+                *tau += c * c;
+                *along += c * inner;
+                *blurred += c.abs() * noise;
+            }
+        }
+        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let (size, noise) = (norm(&inner), grow * norm(&noise));
+        for ((tau, along), blurred) in tau.iter_mut().zip(&mut along).zip(&blurred) {
+            *tau = grow * tau.sqrt();
+            *along = (1.0 + 2.0 * theta) * along.abs()
+                + 2.0 * theta * *tau * size
+                + f64::min(*tau * noise, (1.0 + 2.0 * theta) * blurred + 2.0 * theta * *tau * noise);
+        }
+        Self { tau, along, lambda: grow * size + noise }
+    }
+
+    /// `D_i ≥ |x_iᵀΔ|`, or `None` where `2τλ ≥ 1`.
+    fn movement(&self) -> Option<Vec<f64>> {
+        let reach = 2.0 * largest(&self.tau) * self.lambda;
+        if !(reach < 1.0) {
+            return None;
+        }
+        let mut most = -0.5 * (-reach).ln_1p();
+        loop {
+            let length = self.lambda / phi(most);
+            let bend = rho(most) * length;
+            let each = |(tau, along): (&f64, &f64)| f64::min(tau * length, along + tau * bend);
+            let movement: Vec<f64> = self.tau.iter().zip(&self.along).map(each).collect();
+            let next = OUTWARD * largest(&movement);
+            // It cannot rise, for each D_i ≤ τ_i T ≤ M, and it falls by a fixed factor or the loop ends.
+            if !(next <= STOPS_MOVING * most) || next == 0.0 {
+                return Some(movement);
+            }
+            most = next;
+        }
+    }
+}
+
+/// `|L⁻¹| v` for a lower triangular `L⁻¹`.
+fn abs_lower_product(inverse: &SquareMatrix, v: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; v.len()];
+    for (j, v) in v.iter().enumerate() {
+        out[j..].iter_mut().zip(&inverse.column(j)[j..]).for_each(|(out, entry)| *out += entry.abs() * v);
+    }
+    out
+}
+
+/// `(1 − e^{−2M})/(2M)`, rounded down.
+fn phi(m: f64) -> f64 {
+    if m > 1e-8 { -(-2.0 * m).exp_m1() / (2.0 * m) } else { 1.0 - m }
+}
+
+/// `(e^{2M} − 1)/(2M) − 1`, rounded up.
+fn rho(m: f64) -> f64 {
+    // Below 1e-4 the difference would cancel; M + ⅔M² + ⅓M³ + … ≤ M(1 + M) there.
+    if m > 1e-4 { OUTWARD * ((2.0 * m).exp_m1() / (2.0 * m) - 1.0) } else { m * (1.0 + m) }
+}

@@ -1,0 +1,177 @@
+//! From the point at which the search ended to the limit that is reported: refined where binary64 does not suffice,
+//! certified, and in the user's units.
+
+use crate::linalg::Rows;
+use crate::real::Real;
+
+use super::accuracy::{self, SMALLEST, abs_product};
+use super::certificate::{self, Evidence};
+use super::dual::largest;
+use crate::potential::Start;
+
+use super::exponents::Exponents;
+use super::kkt::Conditions;
+use super::refine::{Frame, Refined};
+use super::row_space::RowSpace;
+use super::solve::{End, Outcome, Workspace};
+use super::{Limit, Options, judge, relative_residual};
+
+/// A bound below this part of the largest coefficient needs no tightening.
+const TIGHT: f64 = 1e-10;
+/// A binary64 residual above this part of the targets does.
+const SMALL_RESIDUAL: f64 = 1e-13;
+/// Binary64 exponents longer than this cost more digits than the reported errors should.
+const SHORT: f64 = 100.0;
+/// Movement of the exponents since the last factorization up to which it also serves the certificate.
+const NEARBY: f64 = 0.03;
+
+/// A finished point, in scaled units.
+pub(super) struct Finished {
+    /// Multipliers of all samples.
+    nu: Vec<f64>,
+    beta: Vec<f64>,
+    /// `β(ν)`, of which `beta` is the rounded value.
+    there: Vec<f64>,
+    bound: Option<Vec<f64>>,
+    backward: Vec<f64>,
+    systems: usize,
+}
+
+impl Finished {
+    /// Refine and certify the point in the workspace.
+    pub fn of(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, options: &Options) -> Self {
+        let bounds = options.bounds;
+        if space.kernel().is_some() {
+            let plain = Self::in_binary64(space, start, work, outcome, bounds);
+            if outcome.end == End::Interrupted || (start.largest_root() <= SHORT && plain.suffices(space, work)) {
+                return plain;
+            }
+            return Self::refined(space, start, work, outcome, bounds).unwrap_or(plain);
+        }
+        let refined = Self::refined(space, start, work, outcome, bounds);
+        refined.unwrap_or_else(|| Self::refined_in_basis(space, start, work, outcome, bounds))
+    }
+
+    fn in_binary64(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
+        let x = space.samples();
+        let point = work.point();
+        let mut nu = vec![0.0; x.n()];
+        space.basic_multipliers(&point.nu, &mut nu);
+        let errors = accuracy::in_binary64(x, &space.y, start, &nu, &point.g, &point.beta, &point.slope);
+        let reach = abs_product(x, &errors.beta);
+        let known = point.residual.iter().zip(&errors.residual).zip(&reach);
+        let backward = known.map(|((r, e), b)| r.abs() + e + b).collect();
+        let beta = point.beta.clone();
+        let bound = bounds.then(|| {
+            let moved = match outcome.moved {
+                Some(moved) if moved <= NEARBY => moved,
+                _ if work.factor_here(space) => 0.0,
+                _ => return vec![f64::INFINITY; x.d()],
+            };
+            let point = work.point();
+            certificate::certify(&Evidence {
+                x,
+                slope: &point.slope,
+                slope_error: errors.slope,
+                beta_error: &errors.beta,
+                residual: &point.residual,
+                residual_error: &errors.residual,
+                cholesky: &work.cholesky,
+                moved,
+                factor_error: certificate::by_gram(x, &work.cholesky),
+            })
+        });
+        Self { nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems }
+    }
+
+    /// Refine in the orthonormal basis, for data so badly conditioned that no multipliers of the samples reproduce `Qᵀw`.
+    /// The theorem does not speak of that point: the bound is infinite.
+    fn refined_in_basis(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
+        let x = space.samples();
+        let plain = Self::in_binary64(space, start, work, outcome, false);
+        let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
+        let point = Refined::from(frame, start, &work.point().nu, None);
+        let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
+        let after = accuracy::in_binary64_residual(x, &space.y, &beta);
+        let bound = bounds.then(|| vec![f64::INFINITY; x.d()]);
+        if !(largest(&after) <= largest(&work.point().residual)) {
+            return Self { bound, ..plain };
+        }
+        let noise = accuracy::residual_noise(x, &space.y, &beta);
+        let backward = after.iter().zip(&noise).map(|(r, e)| r.abs() + e).collect();
+        Self { nu: plain.nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems + point.systems }
+    }
+
+    /// Is nothing to be gained from double-double?
+    fn suffices(&self, space: &RowSpace<'_>, work: &Workspace) -> bool {
+        let tight = |bound: &Vec<f64>| largest(bound) <= TIGHT * largest(&self.beta);
+        let residual = largest(&work.point().residual);
+        residual <= SMALL_RESIDUAL * largest(&space.y) && self.bound.as_ref().is_none_or(tight)
+    }
+
+    /// Refine in double-double over the basic samples. `None` if that made the residual worse.
+    fn refined(space: &RowSpace<'_>, start: &Exponents, work: &Workspace, outcome: Outcome, bounds: bool) -> Option<Self> {
+        let all = space.samples();
+        let basic = space.basic_samples();
+        let mut nu = vec![0.0; all.n()];
+        space.basic_multipliers(&work.point().nu, &mut nu);
+        let gathered: Vec<f64> = if basic.len() == all.n() { Vec::new() } else { basic.iter().flat_map(|i| all.row(*i).to_vec()).collect() };
+        let x = if gathered.is_empty() { all } else { Rows::from_parts(&gathered, basic.len(), all.d()) };
+        let pick = |v: &[f64]| -> Vec<f64> { basic.iter().map(|i| v[*i]).collect() };
+        let y = pick(&space.y);
+        let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
+        let frame = Frame { basis: x, x, y: &y, whiten: None };
+        let mut point = Refined::from(frame, start, &pick(&nu), known);
+        let before = largest(&work.point().residual);
+        let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
+        // Compared in the same precision; a residual at round-off may come out either way.
+        let after = accuracy::in_binary64_residual(all, &space.y, &beta);
+        if !(largest(&after) <= f64::max(before, SMALL_RESIDUAL * largest(&space.y))) {
+            return None;
+        }
+        let errors = point.errors(x, &y, start);
+        let bound = bounds.then(|| point.certify(x, &errors));
+        let reach = abs_product(all, &errors.beta);
+        let backward = if basic.len() == all.n() {
+            let known = point.residual.iter().zip(&errors.residual).zip(&reach);
+            known.map(|((r, e), b)| r.abs() + e + b).collect()
+        } else {
+            let noise = accuracy::residual_noise(all, &space.y, &beta);
+            after.iter().zip(&noise).zip(&reach).map(|((r, e), b)| r.abs() + e + b).collect()
+        };
+        for (i, multiplier) in basic.iter().zip(&point.nu) {
+            nu[*i] = multiplier.to_f64();
+        }
+        Some(Self { nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems + point.systems })
+    }
+
+    /// In the user's units, with the optimality conditions and the status.
+    pub fn into_limit(mut self, space: &RowSpace<'_>, x: Rows<'_>, start: &Start, outcome: Outcome, options: &Options) -> Limit {
+        let units = space.units();
+        let residual = accuracy::in_binary64_residual(space.samples(), &space.y, &self.beta);
+        let status = judge(space, outcome.end, relative_residual(&residual, &space.y), options.tol);
+        space.least_multipliers(&mut self.nu);
+        units.multipliers_out(&mut self.nu);
+        units.coefficients_out(&mut self.beta);
+        units.coefficients_out(&mut self.there);
+        units.residuals_out(&mut self.backward);
+        let bound = self.bound.map(|mut bound| {
+            units.coefficients_out(&mut bound);
+            // Leaving the units is exact unless it underflows.
+            bound.iter_mut().for_each(|b| *b += SMALLEST);
+            bound
+        });
+        let mut targets = space.y.clone();
+        units.residuals_out(&mut targets);
+        let conditions = Conditions::of(x, &targets, start, &self.beta, &self.there, &self.nu);
+        Limit {
+            beta: self.beta,
+            multipliers: self.nu,
+            error_bound: bound,
+            backward_error: self.backward,
+            conditions,
+            n_iter: self.systems,
+            status,
+        }
+    }
+}

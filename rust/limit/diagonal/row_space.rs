@@ -1,0 +1,279 @@
+//! The coordinates in which the dual is solved, and the targets projected onto what the data can reach.
+//!
+//! Well-conditioned data serve as they are. Otherwise `Xᵀ P = Q R` with pivoting: `G = Xᵀν = Q w`, the rows of `Qᵀ` take the
+//! place of the samples and `w` that of the multipliers, so that no system squares the condition number of `X`.
+//! Residuals are always formed with `X` itself and whitened afterwards: `Qᵀ` knows the row space to round-off only.
+
+use crate::linalg::{Cholesky, RowBasis, Rows, SquareMatrix, ThinQr, WeightedGram};
+
+use crate::real::Real;
+
+use super::units::Units;
+
+/// Largest condition number of the (unit-diagonal) kernel `X Xᵀ` for which the rows of `X` are a basis good enough.
+const WELL_CONDITIONED: f64 = 1e8;
+
+/// Basis of the row space, targets in it, and the way back to multipliers of the samples.
+#[derive(Debug)]
+pub(super) struct RowSpace<'a> {
+    units: Units<'a>,
+    basis: Basis,
+    /// Targets projected onto the range of `X`, in scaled units.
+    pub y: Vec<f64>,
+    /// The same in the coordinates of the basis.
+    pub target: Vec<f64>,
+    /// Minimum-ℓ2 solution `X⁺y`, in scaled units.
+    pub least: Vec<f64>,
+    /// False if `y` had a part that no `β` can reach.
+    pub reachable: bool,
+    /// Norms of the columns of the basis, and of the longest sample.
+    column_norms: Vec<f64>,
+    longest_sample: f64,
+}
+
+#[derive(Debug)]
+enum Basis {
+    /// The samples themselves.
+    Samples(Box<Kernel>),
+    /// Full row rank, badly conditioned.
+    Orthonormal(RowBasis),
+    /// Rank below the number of samples.
+    Deficient(RowBasis, Projection),
+}
+
+/// `X Xᵀ` and its factor.
+#[derive(Debug)]
+struct Kernel {
+    matrix: SquareMatrix,
+    cholesky: Cholesky,
+}
+
+/// Least squares over the samples in their own weights: `W X = (W M) Qᵀ`, `W M = Q₂ R₂`.
+#[derive(Debug)]
+struct Projection {
+    /// Row weights `W`.
+    weights: Vec<f64>,
+    /// `M`, N × rank, row-major.
+    m: Vec<f64>,
+    qr: ThinQr,
+    rank: usize,
+}
+
+impl<'a> RowSpace<'a> {
+    /// Analyse `x` and project `y`.
+    pub fn of(x: Rows<'a>, y: &[f64]) -> Self {
+        let units = Units::of(x, y);
+        let basis = Basis::of(&units);
+        let longest = |x: Rows<'_>| (0..x.n()).map(|i| norm(x.row(i))).fold(0.0, f64::max);
+        let mut space = Self {
+            target: Vec::new(),
+            least: vec![0.0; x.d()],
+            y: units.y.clone(),
+            longest_sample: longest(units.rows()),
+            column_norms: Vec::new(),
+            units,
+            basis,
+            reachable: true,
+        };
+        space.column_norms = column_norms(space.rows());
+        space.project();
+        space
+    }
+
+    /// Norm of every column of the basis.
+    pub fn column_norms(&self) -> &[f64] {
+        &self.column_norms
+    }
+
+    /// Norm of the longest (scaled) sample.
+    pub fn longest_sample(&self) -> f64 {
+        self.longest_sample
+    }
+
+    fn project(&mut self) {
+        let rows = self.units.rows();
+        let mut target = vec![0.0; self.dim()];
+        self.whiten(&self.units.y, &mut target);
+        match &self.basis {
+            Basis::Samples(kernel) => {
+                let mut multipliers = target.clone();
+                kernel.cholesky.solve(&mut multipliers);
+                rows.apply_transposed(&multipliers, &mut self.least);
+            }
+            Basis::Orthonormal(basis) => basis.q_rows().apply_transposed(&target, &mut self.least),
+            Basis::Deficient(basis, projection) => {
+                basis.q_rows().apply_transposed(&target, &mut self.least);
+                projection.expand(&target, &mut self.y);
+                let size = self.units.y.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                let off = self.units.y.iter().zip(&self.y).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+                // Projection in binary64 moves consistent targets by their rounding times a factor that grows with
+                // the size of the problem; below that the two cannot be told apart.
+                let noise = 8.0 * f64::EPSILON * (rows.n().max(rows.d()) as f64);
+                self.reachable = off <= noise * size;
+                if self.reachable && rows.n() <= rows.d() {
+                    // The samples outside the basis repeat the others: keep what the user gave.
+                    self.y.copy_from_slice(&self.units.y);
+                }
+            }
+        }
+        self.target = target;
+    }
+
+    /// The scaled problem's units.
+    pub fn units(&self) -> &Units<'a> {
+        &self.units
+    }
+
+    /// The scaled data.
+    pub fn samples(&self) -> Rows<'_> {
+        self.units.rows()
+    }
+
+    /// Number of basis vectors, the rank of `X`.
+    pub fn dim(&self) -> usize {
+        match &self.basis {
+            Basis::Samples(_) => self.samples().n(),
+            Basis::Orthonormal(basis) | Basis::Deficient(basis, _) => basis.rank(),
+        }
+    }
+
+    /// The basis, one vector a row.
+    pub fn rows(&self) -> Rows<'_> {
+        match &self.basis {
+            Basis::Samples(_) => self.samples(),
+            Basis::Orthonormal(basis) | Basis::Deficient(basis, _) => basis.q_rows(),
+        }
+    }
+
+    /// The kernel `X Xᵀ`, where the samples are the basis.
+    pub fn kernel(&self) -> Option<&SquareMatrix> {
+        match &self.basis {
+            Basis::Samples(kernel) => Some(&kernel.matrix),
+            _ => None,
+        }
+    }
+
+    /// A residual in the coordinates of the basis.
+    pub fn whiten(&self, r: &[f64], out: &mut [f64]) {
+        match &self.basis {
+            Basis::Samples(_) => out.copy_from_slice(r),
+            Basis::Orthonormal(basis) => basis.solve_r_transposed(r, out),
+            Basis::Deficient(_, projection) => projection.coordinates(r, out),
+        }
+    }
+
+    /// Samples that span the row space, and multipliers of them with the same `Xᵀν`.
+    pub fn basic_samples(&self) -> Vec<usize> {
+        match &self.basis {
+            Basis::Samples(_) | Basis::Orthonormal(_) => (0..self.samples().n()).collect(),
+            Basis::Deficient(basis, _) => basis.order()[..basis.rank()].to_vec(),
+        }
+    }
+
+    /// Multipliers of all samples (scaled units) for the coordinates `w`; zero outside the basic samples.
+    pub fn basic_multipliers(&self, w: &[f64], nu: &mut [f64]) {
+        match &self.basis {
+            Basis::Samples(_) => nu.copy_from_slice(w),
+            Basis::Orthonormal(basis) | Basis::Deficient(basis, _) => basis.solve_r(w, nu),
+        }
+    }
+
+    /// Among all multipliers (scaled units) with the same `Xᵀν` those of least norm in the user's units.
+    pub fn least_multipliers(&self, nu: &mut [f64]) {
+        if let Basis::Deficient(basis, projection) = &self.basis {
+            let mut g = vec![0.0; self.samples().d()];
+            self.samples().apply_transposed(nu, &mut g);
+            let mut w = vec![0.0; basis.rank()];
+            basis.q_rows().apply(&g, &mut w);
+            projection.least_multipliers(&w, nu);
+        }
+    }
+}
+
+impl Basis {
+    fn of(units: &Units<'_>) -> Self {
+        let x = units.rows();
+        if x.n() <= x.d() {
+            let mut kernel = SquareMatrix::zeros(x.n());
+            WeightedGram::new(x.n(), x.d()).form(x, &vec![1.0; x.d()], &mut kernel);
+            let mut cholesky = Cholesky::new(x.n());
+            if cholesky.factor_scaled(&kernel) == Some(0.0) && cholesky.condition_estimate() < WELL_CONDITIONED {
+                return Self::Samples(Box::new(Kernel { matrix: kernel, cholesky }));
+            }
+        }
+        let basis = RowBasis::of(x);
+        if basis.rank() == x.n() {
+            return Self::Orthonormal(basis);
+        }
+        let projection = Projection::of(units, &basis);
+        Self::Deficient(basis, projection)
+    }
+}
+
+impl Projection {
+    fn of(units: &Units<'_>, basis: &RowBasis) -> Self {
+        let (n, rank) = (units.rows().n(), basis.rank());
+        let weights = units.row_weights();
+        let mut m = vec![0.0; n * rank];
+        for (j, sample) in basis.order().iter().enumerate() {
+            for (i, entry) in m[sample * rank..(sample + 1) * rank].iter_mut().enumerate() {
+                *entry = basis.r(i, j);
+            }
+        }
+        let weighted: Vec<f64> =
+            m.chunks_exact(rank.max(1)).zip(&weights).flat_map(|(row, w)| row.iter().map(move |v| v * w)).collect();
+        let qr = ThinQr::of(Rows::from_parts(&weighted, n, rank));
+        Self { weights, m, qr, rank }
+    }
+
+    /// Least-squares coordinates `R₂⁻¹ Q₂ᵀ W r`.
+    fn coordinates(&self, r: &[f64], out: &mut [f64]) {
+        let weighted: Vec<f64> = r.iter().zip(&self.weights).map(|(r, w)| r * w).collect();
+        out.copy_from_slice(&self.qr.apply_qt(&weighted)[..self.rank]);
+        self.solve_upper(out);
+    }
+
+    /// Targets `M w` of the coordinates `w`.
+    fn expand(&self, w: &[f64], out: &mut [f64]) {
+        Rows::from_parts(&self.m, self.weights.len(), self.rank).apply(w, out);
+    }
+
+    /// `W (W M) (R₂ᵀR₂)⁻¹ w`: of least norm among the multipliers of the unscaled rows.
+    fn least_multipliers(&self, w: &[f64], nu: &mut [f64]) {
+        let mut inner = w.to_vec();
+        self.solve_upper_transposed(&mut inner);
+        self.solve_upper(&mut inner);
+        self.expand(&inner, nu);
+        nu.iter_mut().zip(&self.weights).for_each(|(nu, w)| *nu *= w * w);
+    }
+
+    fn solve_upper(&self, b: &mut [f64]) {
+        let r = self.qr.r_rows();
+        for i in (0..self.rank).rev() {
+            let row = r.row(i);
+            let known: f64 = row[i + 1..].iter().zip(&b[i + 1..]).map(|(r, b)| r * b).sum();
+            b[i] = (b[i] - known) / row[i];
+        }
+    }
+
+    fn solve_upper_transposed(&self, b: &mut [f64]) {
+        let r = self.qr.r_rows();
+        for i in 0..self.rank {
+            b[i] /= r.row(i)[i];
+            let (head, tail) = b.split_at_mut(i + 1);
+            tail.iter_mut().zip(&r.row(i)[i + 1..]).for_each(|(t, r)| *t -= r * head[i]);
+        }
+    }
+}
+
+fn norm(v: &[f64]) -> f64 {
+    f64::dot(v, v).sqrt()
+}
+
+fn column_norms(x: Rows<'_>) -> Vec<f64> {
+    let mut squares = vec![0.0; x.d()];
+    for i in 0..x.n() {
+        squares.iter_mut().zip(x.row(i)).for_each(|(sum, v)| *sum += v * v);
+    }
+    squares.iter().map(|sum| sum.sqrt()).collect()
+}

@@ -1,0 +1,165 @@
+//! What one-sided coordinates cannot reach: the end of a flow that does not interpolate.
+//!
+//! A coordinate with B = 0 keeps `β ≥ 0` (A = 0: `β ≤ 0`). Where `y` needs the other sign the flow ends at the
+//! constrained least-squares point: `r* = y − Xβ` with `x_iᵀr* = 0` for coefficients that are free or away from 0, and
+//! those that `r*` pushes against their sign go to 0 exponentially. Among the others the flow still minimises Q subject
+//! to `Xβ = y − r*`.
+//!
+//! Non-negative least squares by the active-set method of Lawson and Hanson (*Solving Least Squares Problems*, 1974, ch. 23),
+//! after projecting the free columns out.
+
+use crate::linalg::{RowBasis, Rows};
+use crate::real::DoubleDouble;
+
+use super::dual::largest;
+use crate::potential::Start;
+
+use super::exponents::Exponents;
+use super::row_space::RowSpace;
+use super::{Limit, Options, Status, limit};
+
+/// A residual below this part of the targets is round-off: the signs suffice after all.
+const REACHED: f64 = 1e-12;
+/// A gradient below this part of its largest possible value is 0.
+const STATIONARY: f64 = 1e-11;
+
+/// The constrained end, or `None` if the targets can be reached (the solver then failed for another reason).
+pub(super) fn constrained_end(
+    space: &RowSpace<'_>,
+    x: Rows<'_>,
+    y: &[f64],
+    start: &Start,
+    options: &Options,
+    interrupted: &dyn Fn() -> bool,
+) -> Option<Limit> {
+    let exponents = Exponents::of(start, space.units().unit);
+    let residual = least_squares_residual(x, y, &exponents);
+    if largest(&residual) <= REACHED * largest(y) {
+        return None;
+    }
+    let mut pull = vec![0.0; x.d()];
+    x.apply_transposed(&residual, &mut pull);
+    let size = residual.iter().map(|r| r * r).sum::<f64>().sqrt();
+    let kept: Vec<usize> = (0..x.d())
+        .filter(|i| {
+            let column = (0..x.n()).map(|n| x.row(n)[*i].powi(2)).sum::<f64>().sqrt();
+            match exponents.bound_sign(*i) {
+                None => true,
+                Some(sign) => sign != 0.0 && sign * pull[*i] > -STATIONARY * column * size,
+            }
+        })
+        .collect();
+    let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - r).collect();
+    let mut end = on_columns(x, &reached, start, &kept, options, interrupted);
+    end.status = if end.status.success() { Status::InfeasibleSign } else { end.status };
+    // The reachable part of y is known to round-off only, which no bound here accounts for.
+    if let Some(bound) = &mut end.error_bound {
+        bound.fill(f64::INFINITY);
+    }
+    Some(end)
+}
+
+/// The limit over some of the columns, the other coefficients at 0.
+fn on_columns(x: Rows<'_>, y: &[f64], start: &Start, kept: &[usize], options: &Options, interrupted: &dyn Fn() -> bool) -> Limit {
+    let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
+    let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
+    let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
+    let mut end = limit(Rows::from_parts(&data, x.n(), kept.len()), y, &part, options, interrupted);
+    let spread = |v: &[f64]| {
+        let mut whole = vec![0.0; x.d()];
+        kept.iter().zip(v).for_each(|(i, v)| whole[*i] = *v);
+        whole
+    };
+    end.beta = spread(&end.beta);
+    end.error_bound = end.error_bound.as_deref().map(spread);
+    end
+}
+
+/// `y − Xβ` at the least-squares point under the signs.
+fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<f64> {
+    let (n, d) = (x.n(), x.d());
+    let column = |i: usize, sign: f64| -> Vec<f64> { (0..n).map(|row| sign * x.row(row)[i]).collect() };
+    let free: Vec<f64> = (0..d).filter(|i| exponents.bound_sign(*i).is_none()).flat_map(|i| column(i, 1.0)).collect();
+    let basis = (!free.is_empty()).then(|| RowBasis::of(Rows::from_parts(&free, free.len() / n, n)));
+    let project = |v: &mut [f64]| {
+        if let Some(basis) = &basis {
+            remove(basis, v);
+        }
+    };
+    let columns: Vec<Vec<f64>> = (0..d)
+        .filter_map(|i| exponents.bound_sign(i).filter(|s| *s != 0.0).map(|s| column(i, s)))
+        .map(|mut c| {
+            project(&mut c);
+            c
+        })
+        .collect();
+    let mut target = y.to_vec();
+    project(&mut target);
+    non_negative(&columns, &target)
+}
+
+/// Subtract from `v` its part in the row space of `basis`.
+fn remove(basis: &RowBasis, v: &mut [f64]) {
+    let q = basis.q_rows();
+    let (mut inner, mut part) = (vec![0.0; q.n()], vec![0.0; q.d()]);
+    // Twice is enough (Kahan, Parlett): the second pass removes what rounding left of the first.
+    for _ in 0..2 {
+        q.apply(v, &mut inner);
+        q.apply_transposed(&inner, &mut part);
+        v.iter_mut().zip(&part).for_each(|(v, p)| *v -= p);
+    }
+}
+
+/// Residual of `min ‖b − Σ c_j a_j‖` over `c ≥ 0`.
+fn non_negative(columns: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (mut residual, mut coefficient, mut passive) = (b.to_vec(), vec![0.0; columns.len()], Vec::<usize>::new());
+    let size = norm(b);
+    for _ in 0..(3 * columns.len() + 1) {
+        let gain = |j: usize| inner(&columns[j], &residual) / norm(&columns[j]).max(f64::MIN_POSITIVE);
+        let candidates = (0..columns.len()).filter(|j| !passive.contains(j));
+        let best = candidates.map(|j| (gain(j), j)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((gain, entering)) = best else { break };
+        if !(gain > STATIONARY * size) {
+            break;
+        }
+        passive.push(entering);
+        // Leave out, one after another, the coefficients that the unconstrained fit would make negative.
+        while let Some(fit) = unconstrained(columns, &passive, b) {
+            let blocked = passive.iter().zip(&fit).filter(|(_, c)| **c <= 0.0);
+            let step = blocked.map(|(j, c)| coefficient[*j] / (coefficient[*j] - c)).fold(1.0_f64, f64::min);
+            for (j, c) in passive.iter().zip(&fit) {
+                coefficient[*j] += step * (c - coefficient[*j]);
+            }
+            if step >= 1.0 {
+                break;
+            }
+            let before = passive.len();
+            passive.retain(|j| coefficient[*j] > 0.0);
+            if passive.len() == before {
+                break;
+            }
+        }
+        residual.copy_from_slice(b);
+        for j in &passive {
+            residual.iter_mut().zip(&columns[*j]).for_each(|(r, a)| *r -= coefficient[*j] * a);
+        }
+    }
+    residual
+}
+
+/// Least squares over the passive columns.
+fn unconstrained(columns: &[Vec<f64>], passive: &[usize], b: &[f64]) -> Option<Vec<f64>> {
+    if passive.is_empty() {
+        return None;
+    }
+    let rows: Vec<f64> = passive.iter().flat_map(|j| columns[*j].iter().copied()).collect();
+    let basis = RowBasis::of(Rows::from_parts(&rows, passive.len(), b.len()));
+    let mut w = vec![0.0; basis.rank()];
+    basis.q_rows().apply(b, &mut w);
+    // The columns are the rows of `rows`: Σ c_j a_j = rowsᵀ c = Q w with rowsᵀ P = Q R, hence c = P R⁻¹ w.
+    let mut c = vec![0.0; passive.len()];
+    basis.solve_r(&w, &mut c);
+    Some(c)
+}

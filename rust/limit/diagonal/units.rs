@@ -1,0 +1,155 @@
+//! The problem in units of size one: rows of the data and targets are scaled by powers of two, exactly.
+//!
+//! `β` is then measured in `2^unit`, and `ln κ` shifts by `unit · ln 2`. Nothing is rounded: a limit computed in these
+//! units is the limit in the user's, digit for digit, for data of 1e±100 as for data of size one.
+
+use std::borrow::Cow;
+
+use crate::linalg::Rows;
+
+/// Rows whose largest entry lies within `2^±MODERATE` need no scaling: the kernels scale themselves to unit diagonal.
+const MODERATE: i32 = 20;
+
+/// Data and targets after scaling.
+#[derive(Debug)]
+pub(super) struct Units<'a> {
+    x: Cow<'a, [f64]>,
+    n: usize,
+    d: usize,
+    /// Scaled targets, largest between 1 and 2 (all 0 if the targets are).
+    pub y: Vec<f64>,
+    /// Row `n` of the data was multiplied by `2^-row_exponent[n]`.
+    row_exponent: Vec<i32>,
+    /// `β` is measured in `2^unit`.
+    pub unit: i32,
+}
+
+impl<'a> Units<'a> {
+    /// Scale `x` and `y`. Data in moderate units are borrowed, not copied.
+    pub fn of(x: Rows<'a>, y: &[f64]) -> Self {
+        let largest = |i| x.row(i).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let mut row_exponent: Vec<i32> = (0..x.n()).map(|i| exponent(largest(i))).collect();
+        // A row of zeros has no unit of its own; it takes the largest one, so that its target stays small.
+        let top = row_exponent.iter().copied().filter(|e| *e != ZERO).max().unwrap_or(0);
+        row_exponent.iter_mut().filter(|e| **e == ZERO).for_each(|e| *e = top);
+        if row_exponent.iter().all(|e| e.abs() <= MODERATE) {
+            row_exponent.fill(0);
+        }
+        let data = if row_exponent.iter().all(|e| *e == 0) {
+            Cow::Borrowed(x.data())
+        } else {
+            let mut scaled = Vec::with_capacity(x.n() * x.d());
+            for (i, e) in row_exponent.iter().enumerate() {
+                scaled.extend(x.row(i).iter().map(|v| scale_by_power(*v, -e)));
+            }
+            Cow::Owned(scaled)
+        };
+        let quotient = y.iter().zip(&row_exponent).filter(|(v, _)| **v != 0.0).map(|(v, e)| exponent(*v) - e);
+        let unit = quotient.max().unwrap_or(0);
+        let y = y.iter().zip(&row_exponent).map(|(v, e)| scale_by_power(*v, -(e + unit))).collect();
+        Self { x: data, n: x.n(), d: x.d(), y, row_exponent, unit }
+    }
+
+    /// The scaled data.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows::from_parts(&self.x, self.n, self.d)
+    }
+
+    /// Weight `2^row_exponent / max` of each row: least squares are in the user's units, not in ours.
+    pub fn row_weights(&self) -> Vec<f64> {
+        let top = self.row_exponent.iter().copied().max().unwrap_or(0);
+        self.row_exponent.iter().map(|e| scale_by_power(1.0, e - top)).collect()
+    }
+
+    /// Coefficients in the user's units; may overflow to ±inf where the true ones do.
+    pub fn coefficients_out(&self, beta: &mut [f64]) {
+        beta.iter_mut().for_each(|b| *b = scale_by_power(*b, self.unit));
+    }
+
+    /// Coefficients from the user's units.
+    pub fn coefficients_in(&self, beta: &mut [f64]) {
+        beta.iter_mut().for_each(|b| *b = scale_by_power(*b, -self.unit));
+    }
+
+    /// Residuals in the user's units.
+    pub fn residuals_out(&self, r: &mut [f64]) {
+        for (r, e) in r.iter_mut().zip(&self.row_exponent) {
+            *r = scale_by_power(*r, e + self.unit);
+        }
+    }
+
+    /// Multipliers of the user's rows: `Xᵀν` is the same in both units.
+    pub fn multipliers_out(&self, nu: &mut [f64]) {
+        for (nu, e) in nu.iter_mut().zip(&self.row_exponent) {
+            *nu = scale_by_power(*nu, -e);
+        }
+    }
+}
+
+/// Marks a row of zeros.
+const ZERO: i32 = i32::MIN;
+
+/// `e` with `2^e ≤ |v| < 2^(e+1)`, subnormal numbers included; [`ZERO`] at 0.
+fn exponent(v: f64) -> i32 {
+    const EXPONENT_BITS: u64 = 0x7ff;
+    if v == 0.0 {
+        return ZERO;
+    }
+    let biased = |v: f64| i32::try_from((v.to_bits() >> 52) & EXPONENT_BITS).unwrap_or(0);
+    match biased(v) {
+        0 => biased(v * 2.0_f64.powi(64)) - 64 - 1023,
+        e => e - 1023,
+    }
+}
+
+/// `v · 2^e`, in factors that cannot over- or underflow before the product does.
+pub(super) fn scale_by_power(v: f64, e: i32) -> f64 {
+    let (mut v, mut e) = (v, e);
+    while e > 1000 {
+        v *= 2.0_f64.powi(1000);
+        e -= 1000;
+        if v.is_infinite() || v == 0.0 {
+            return v;
+        }
+    }
+    while e < -1000 {
+        v *= 2.0_f64.powi(-1000);
+        e += 1000;
+        if v == 0.0 {
+            return v;
+        }
+    }
+    v * 2.0_f64.powi(e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_brackets_its_number_from_the_smallest_subnormal_to_the_largest_float() {
+        for v in [5e-324, 1e-310, f64::MIN_POSITIVE, 0.75, 1.0, -1.5, 2.0, 1e300, f64::MAX] {
+            let e = exponent(v);
+            let scaled = scale_by_power(v.abs(), -e);
+            assert!((1.0..2.0).contains(&scaled), "{v}: exponent {e} leaves {scaled}");
+        }
+    }
+
+    #[test]
+    fn scaling_is_exact_and_undone_exactly() {
+        let x = [1e100, -3e99, 2e-100, 7e-101];
+        let Some(rows) = Rows::new(&x, 2, 2) else { panic!("2 x 2") };
+        let units = Units::of(rows, &[5e80, -1e-90]);
+        assert!(units.rows().data().iter().all(|v| v.abs() < 2.0));
+        let mut r = units.y.clone();
+        units.residuals_out(&mut r);
+        assert_eq!(r, [5e80, -1e-90]);
+    }
+
+    #[test]
+    fn data_of_moderate_size_are_borrowed() {
+        let x = [1.0, 2.0, 300.0, 4.0];
+        let Some(rows) = Rows::new(&x, 2, 2) else { panic!("2 x 2") };
+        assert!(matches!(Units::of(rows, &[1.0, 1.0]).x, Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,191 @@
+//! Orthogonal factorizations of the data: a basis of the row space with its rank, and plain least squares.
+//!
+//! # Sources
+//! Golub & Van Loan, *Matrix Computations*, 4th ed., §5.2.2 (`‖QᵀQ − I‖ ≤ c n d u`), §5.4.2 (column pivoting and rank).
+
+use super::Rows;
+use super::scratch::Scratch;
+use super::shape::agree;
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj,
+    apply_block_householder_sequence_transpose_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj,
+};
+use faer::linalg::qr::{col_pivoting, no_pivoting};
+use faer::{Conj, Mat, MatMut, Par, Spec};
+
+/// Householder vectors applied together.
+const BLOCK: usize = 32;
+
+/// `Xᵀ P = Q R` with column pivoting: an orthonormal basis of the row space of `X`.
+///
+/// The rank counts the `|R_jj| > max(n, d) ε |R_11|`. Data that are not finite have rank 0.
+#[derive(Clone, Debug)]
+pub struct RowBasis {
+    n: usize,
+    d: usize,
+    rank: usize,
+    order: Vec<usize>,
+    /// `Qᵀ`, rank × d, row-major.
+    q: Vec<f64>,
+    /// `R`, rank × n, row-major, zero below the diagonal.
+    r: Vec<f64>,
+}
+
+impl RowBasis {
+    /// Factor `X`.
+    #[must_use]
+    pub fn of(x: Rows<'_>) -> Self {
+        let (n, d) = (x.n(), x.d());
+        let empty = Self { n, d, rank: 0, order: (0..n).collect(), q: Vec::new(), r: Vec::new() };
+        let peak = x.data().iter().fold(0.0_f64, |peak, x| peak.max(x.abs()));
+        if peak == 0.0 || !x.data().iter().all(|x| x.is_finite()) {
+            return empty;
+        }
+        let size = n.min(d);
+        let block = BLOCK.min(size);
+        let mut factors = x.as_faer().transpose().to_owned();
+        let mut coefficients = Mat::<f64>::zeros(block, size);
+        let (mut order, mut inverse) = (vec![0_usize; n], vec![0_usize; n]);
+        let mut scratch = Scratch::new(faer::dyn_stack::StackReq::any_of(&[
+            col_pivoting::factor::qr_in_place_scratch::<usize, f64>(d, n, block, Par::Seq, Spec::default()),
+            apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(d, block, size),
+        ]));
+        col_pivoting::factor::qr_in_place(
+            factors.as_mut(),
+            coefficients.as_mut(),
+            &mut order,
+            &mut inverse,
+            Par::Seq,
+            scratch.stack(),
+            Spec::default(),
+        );
+        let least = n.max(d) as f64 * f64::EPSILON * factors[(0, 0)].abs();
+        let rank = (0..size).take_while(|j| factors[(*j, *j)].abs() > least).count();
+        let entry = |k: usize| if k % n < k / n { 0.0 } else { factors[(k / n, k % n)] };
+        let r = (0..rank * n).map(entry).collect();
+        let mut q = vec![0.0; rank * d];
+        let mut columns = MatMut::from_column_major_slice_mut(&mut q, d, rank);
+        (0..rank).for_each(|j| columns[(j, j)] = 1.0);
+        apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            factors.as_ref().get(.., ..size),
+            coefficients.as_ref(),
+            Conj::No,
+            columns,
+            Par::Seq,
+            scratch.stack(),
+        );
+        Self { rank, order, q, r, ..empty }
+    }
+
+    /// Numerical rank of `X`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// `Qᵀ`, rank × d: orthonormal rows that span the row space of `X`.
+    #[must_use]
+    pub fn q_rows(&self) -> Rows<'_> {
+        rows_of(&self.q, self.rank, self.d)
+    }
+
+    /// Rows of `X` in the order of the pivots: `P` moves row `order[j]` to place `j`.
+    #[must_use]
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Entry of `R`, row `i < rank`, column `j < n` (in pivot order).
+    #[must_use]
+    pub fn r(&self, i: usize, j: usize) -> f64 {
+        self.r[i * self.n + j]
+    }
+
+    /// The whitened right-hand side `out = R⁻ᵀ Pᵀ b`: if `X β = b` then `Qᵀ β = out`. `b` of length `n`, `out` of the rank.
+    pub fn solve_r_transposed(&self, b: &[f64], out: &mut [f64]) {
+        agree("shapes of a whitened right-hand side", (b.len(), out.len()), (self.n, self.rank));
+        for j in 0..self.rank {
+            let known: f64 = (0..j).map(|i| self.r(i, j) * out[i]).sum();
+            out[j] = (b[self.order[j]] - known) / self.r(j, j);
+        }
+    }
+
+    /// `out = P R⁻¹ w`, zero on rows outside the basis: then `Xᵀ out = Q w`. `w` of the rank, `out` of length `n`.
+    pub fn solve_r(&self, w: &[f64], out: &mut [f64]) {
+        agree("shapes of multipliers", (w.len(), out.len()), (self.rank, self.n));
+        out.fill(0.0);
+        for i in (0..self.rank).rev() {
+            let known: f64 = (i + 1..self.rank).map(|j| self.r(i, j) * out[self.order[j]]).sum();
+            out[self.order[i]] = (w[i] - known) / self.r(i, i);
+        }
+    }
+}
+
+/// Thin `X = Q R` of a matrix with at least as many rows as columns; any number of rows is accepted, `R` is then
+/// `min(n, d) × d`. No pivoting and no rank: `Xᵀ X = Rᵀ R` whatever the data.
+#[derive(Clone, Debug)]
+pub struct ThinQr {
+    factors: Mat<f64>,
+    coefficients: Mat<f64>,
+    r: Vec<f64>,
+}
+
+impl ThinQr {
+    /// Factor `X`.
+    #[must_use]
+    pub fn of(x: Rows<'_>) -> Self {
+        let (n, d) = (x.n(), x.d());
+        let size = n.min(d);
+        let block = BLOCK.min(size.max(1));
+        let mut factors = x.as_faer().to_owned();
+        let mut coefficients = Mat::<f64>::zeros(block, size);
+        let scratch = no_pivoting::factor::qr_in_place_scratch::<f64>(n, d, block, Par::Seq, Spec::default());
+        no_pivoting::factor::qr_in_place(
+            factors.as_mut(),
+            coefficients.as_mut(),
+            Par::Seq,
+            Scratch::new(scratch).stack(),
+            Spec::default(),
+        );
+        let entry = |k: usize| if k % d < k / d { 0.0 } else { factors[(k / d, k % d)] };
+        let r = (0..size * d).map(entry).collect();
+        Self { factors, coefficients, r }
+    }
+
+    /// `R`, upper triangular.
+    #[must_use]
+    pub fn r_rows(&self) -> Rows<'_> {
+        rows_of(&self.r, self.coefficients.ncols(), self.factors.ncols())
+    }
+
+    /// `Qᵀ b`, as long as `R` has rows.
+    #[must_use]
+    pub fn apply_qt(&self, b: &[f64]) -> Vec<f64> {
+        let (n, size) = (self.factors.nrows(), self.coefficients.ncols());
+        agree("length of b", b.len(), n);
+        let mut b = b.to_vec();
+        let block = self.coefficients.nrows();
+        let scratch = apply_block_householder_sequence_transpose_on_the_left_in_place_scratch::<f64>(n, block, 1);
+        apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj(
+            self.factors.as_ref().get(.., ..size),
+            self.coefficients.as_ref(),
+            Conj::No,
+            MatMut::from_column_major_slice_mut(&mut b, n, 1),
+            Par::Seq,
+            Scratch::new(scratch).stack(),
+        );
+        b.truncate(size);
+        b
+    }
+}
+
+/// View `data` as `n × d`; the lengths agree by construction.
+fn rows_of(data: &[f64], n: usize, d: usize) -> Rows<'_> {
+    let Some(rows) = Rows::new(data, n, d) else { unreachable!("{} numbers are not {n} x {d}", data.len()) };
+    rows
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Between NumPy arrays and slices.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::linalg::Rows;
+use crate::potential::Start;
+use crate::real::{DoubleDouble, Real};
+
+/// The four arrays of a start: ln A and ln B as (high, low).
+pub type StartArrays<'py> =
+    (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// A C-contiguous matrix as rows.
+pub fn rows<'a>(x: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Rows<'a>> {
+    let [n, d] = [x.shape()[0], x.shape()[1]];
+    Rows::new(x.as_slice()?, n, d).ok_or_else(|| PyValueError::new_err("X must be C-contiguous"))
+}
+
+/// Double-double numbers from their parts.
+pub fn double_doubles(high: &PyReadonlyArray1<'_, f64>, low: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<DoubleDouble>> {
+    Ok(high.as_slice()?.iter().zip(low.as_slice()?).map(|(h, l)| DoubleDouble::from_parts(*h, *l)).collect())
+}
+
+/// A start from its four arrays, one entry a coordinate.
+pub fn start(arrays: &StartArrays<'_>, d: usize) -> PyResult<Start> {
+    let start = Start { log_a: double_doubles(&arrays.0, &arrays.1)?, log_b: double_doubles(&arrays.2, &arrays.3)? };
+    if start.log_a.len() == d && start.log_b.len() == d {
+        return Ok(start);
+    }
+    Err(PyValueError::new_err(format!("a start of {} coordinates for {d} features", start.log_a.len())))
+}
+
+/// The four arrays of a start.
+pub fn start_out(py: Python<'_>, start: &Start) -> [Py<PyArray1<f64>>; 4] {
+    let high = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.to_f64()).collect());
+    let low = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.low()).collect());
+    [high(&start.log_a), low(&start.log_a), high(&start.log_b), low(&start.log_b)]
+}
+
+/// A new array.
+pub fn vector(py: Python<'_>, values: Vec<f64>) -> Py<PyArray1<f64>> {
+    PyArray1::from_vec(py, values).unbind()
+}
+
+/// A new array of `rows` rows of `columns` entries.
+pub fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize, columns: usize) -> PyResult<Py<PyArray2<f64>>> {
+    Ok(PyArray1::from_vec(py, values).reshape([rows, columns])?.unbind())
+}

@@ -1,0 +1,119 @@
+//! `diagonal_flow` and `diagonal_distance_bound`.
+
+use std::time::Instant;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::convert::{matrix, rows, start, vector};
+use super::interrupt::{run, run_or_raise};
+use crate::flow::diagonal::{Problem, Weights, gradient_flow};
+use crate::flow::{Method, Options, Stats};
+use crate::limit::diagonal;
+
+/// The trajectory from one start.
+#[pyfunction]
+#[pyo3(signature = (X, y, u_plus, v_plus, u_minus, v_minus, log_magnitude, log_a_high, log_a_low, log_b_high, log_b_low,
+    times, rtol, tol, method, max_steps, max_seconds, n_jobs))]
+#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is nine arrays")]
+pub fn diagonal_flow<'py>(
+    py: Python<'py>,
+    X: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+    u_plus: PyReadonlyArray1<'py, f64>,
+    v_plus: PyReadonlyArray1<'py, f64>,
+    u_minus: PyReadonlyArray1<'py, f64>,
+    v_minus: PyReadonlyArray1<'py, f64>,
+    log_magnitude: PyReadonlyArray1<'py, f64>,
+    log_a_high: PyReadonlyArray1<'py, f64>,
+    log_a_low: PyReadonlyArray1<'py, f64>,
+    log_b_high: PyReadonlyArray1<'py, f64>,
+    log_b_low: PyReadonlyArray1<'py, f64>,
+    times: Option<PyReadonlyArray1<'py, f64>>,
+    rtol: f64,
+    tol: f64,
+    method: &str,
+    max_steps: Option<u64>,
+    max_seconds: Option<f64>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (x, y) = (rows(&X)?, y.as_slice()?);
+    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
+    let weights = Weights {
+        u_plus: u_plus.as_slice()?,
+        v_plus: v_plus.as_slice()?,
+        u_minus: u_minus.as_slice()?,
+        v_minus: v_minus.as_slice()?,
+        log_magnitude: log_magnitude.as_slice()?,
+    };
+    let method = named(method)?;
+    let problem = Problem { x, y, start: crate::flow::diagonal::Start { log_a: &start.log_a, log_b: &start.log_b }, weights: (method == Method::Weights).then_some(weights) };
+    let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
+    let options = Options { times, rtol, tol, method, max_steps, max_seconds };
+    let clock = Instant::now();
+    let (flow, interruption) = run(py, n_jobs, |stop| gradient_flow(&problem, &options, &|| stop()))?;
+    let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
+    let stats = stats_out(py, &flow.stats, clock.elapsed().as_secs_f64())?;
+    let (count, d) = (flow.times.len(), x.d());
+    let weights = method == Method::Weights;
+    let out = PyDict::new(py);
+    out.set_item("t", vector(py, flow.times))?;
+    out.set_item("beta", matrix(py, flow.beta, count, d)?)?;
+    out.set_item("loss", vector(py, flow.loss))?;
+    out.set_item("dual", if weights { None } else { Some(matrix(py, flow.dual, count, d)?) })?;
+    out.set_item("multipliers", if weights { None } else { Some(matrix(py, flow.multipliers, count, x.n())?) })?;
+    let parameters = if weights { Some(PyArray1::from_vec(py, flow.parameters).reshape([count, 4, d])?) } else { None };
+    out.set_item("parameters", parameters)?;
+    out.set_item("status", flow.status.name())?;
+    out.set_item("stats", stats)?;
+    out.set_item("interrupted", interruption.is_some())?;
+    Ok(out)
+}
+
+/// A bound of the distance of every row to the limit.
+#[pyfunction]
+#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is four arrays")]
+pub fn diagonal_distance_bound<'py>(
+    py: Python<'py>,
+    X: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+    log_a_high: PyReadonlyArray1<'py, f64>,
+    log_a_low: PyReadonlyArray1<'py, f64>,
+    log_b_high: PyReadonlyArray1<'py, f64>,
+    log_b_low: PyReadonlyArray1<'py, f64>,
+    beta: PyReadonlyArray2<'py, f64>,
+    n_jobs: usize,
+) -> PyResult<Py<PyArray2<f64>>> {
+    let (x, y) = (rows(&X)?, y.as_slice()?);
+    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
+    let (count, beta) = (beta.shape()[0], beta.as_slice()?);
+    let bound: Vec<f64> = run_or_raise(py, n_jobs, |stop| {
+        let limit = diagonal::limit(x, y, &start, &diagonal::Options::default(), &|| stop());
+        beta.chunks_exact(x.d()).flat_map(|row| diagonal::distance_bound(row, &limit)).collect()
+    })?;
+    matrix(py, bound, count, x.d())
+}
+
+fn named(method: &str) -> PyResult<Method> {
+    match method {
+        "auto" => Ok(Method::Auto),
+        "radau" => Ok(Method::Radau),
+        "explicit" => Ok(Method::Explicit),
+        "weights" => Ok(Method::Weights),
+        _ => Err(PyValueError::new_err(format!("method must be one of auto, radau, explicit, weights: got '{method}'"))),
+    }
+}
+
+fn stats_out<'py>(py: Python<'py>, stats: &Stats, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("accepted", stats.accepted)?;
+    out.set_item("rejected", stats.rejected)?;
+    out.set_item("rhs", stats.rhs)?;
+    out.set_item("jacobians", stats.jacobians)?;
+    out.set_item("newton_iterations", stats.newton_iterations)?;
+    out.set_item("newton_systems", stats.newton_systems)?;
+    out.set_item("seconds", seconds)?;
+    Ok(out)
+}

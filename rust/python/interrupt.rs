@@ -1,0 +1,80 @@
+//! Work without the GIL on a pool of threads, while the calling thread listens for Ctrl-C.
+//!
+//! Signals reach only the thread that Python calls main, so it must not be the one that computes: the work runs in a pool
+//! and polls a flag; the caller waits for it, waking often enough that a Ctrl-C is answered within [`LISTEN`].
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// How long a Ctrl-C can go unheard.
+const LISTEN: Duration = Duration::from_millis(20);
+
+/// Run `work` with `n_jobs` threads. It is handed a question to ask now and then: should it stop? The second value is
+/// what Python said when it was interrupted; `work` has then returned what it had.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    n_jobs: usize,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+) -> PyResult<(T, Option<PyErr>)> {
+    let pool = pool(n_jobs)?;
+    let stop = AtomicBool::new(false);
+    let asked: &(dyn Fn() -> bool + Sync) = &|| stop.load(Ordering::Relaxed);
+    let mut interruption = None;
+    let outcome = py.detach(|| {
+        let (done, wait) = sync_channel(1);
+        pool.in_place_scope(|scope| {
+            scope.spawn(move |_| {
+                // A panic drops the sender, which ends the wait and is raised by the scope.
+                // The receiver outlives the scope: sending cannot fail while it waits.
+                let _ = done.send(work(asked));
+            });
+            loop {
+                match wait.recv_timeout(LISTEN) {
+                    Ok(outcome) => return Some(outcome),
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                    Err(RecvTimeoutError::Timeout) if interruption.is_none() => {
+                        interruption = Python::attach(|py| py.check_signals()).err();
+                        stop.store(interruption.is_some(), Ordering::Relaxed);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+        })
+    });
+    let outcome = outcome.ok_or_else(|| PyRuntimeError::new_err("the computation ended without a result"))?;
+    Ok((outcome, interruption))
+}
+
+/// [`run`] for work whose partial result is worth nothing: an interruption is raised.
+pub fn run_or_raise<T: Send>(
+    py: Python<'_>,
+    n_jobs: usize,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+) -> PyResult<T> {
+    match run(py, n_jobs, work)? {
+        (outcome, None) => Ok(outcome),
+        (_, Some(interruption)) => Err(interruption),
+    }
+}
+
+/// The pool of `n_jobs` threads of this process. Threads do not survive a fork, so a child makes pools of its own.
+fn pool(n_jobs: usize) -> PyResult<Arc<ThreadPool>> {
+    type Pools = Mutex<HashMap<(u32, usize), Arc<ThreadPool>>>;
+    static POOLS: OnceLock<Pools> = OnceLock::new();
+    let mut pools = POOLS.get_or_init(Pools::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (std::process::id(), n_jobs);
+    if let Some(pool) = pools.get(&key) {
+        return Ok(Arc::clone(pool));
+    }
+    let build = ThreadPoolBuilder::new().num_threads(n_jobs).build();
+    let pool = Arc::new(build.map_err(|e| PyRuntimeError::new_err(format!("cannot start {n_jobs} threads: {e}")))?);
+    pools.insert(key, Arc::clone(&pool));
+    Ok(pool)
+}

@@ -1,0 +1,117 @@
+//! Elementwise potentials: arrays of one length in, arrays out.
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use super::convert::{StartArrays, start, vector};
+use crate::potential::{HyperbolicEntropy, hyperbolic_entropy};
+use crate::real::Real;
+
+type Array = Py<PyArray1<f64>>;
+
+/// Value, gradient and second derivative of `D_Q(·, β(0))` at every coordinate.
+#[pyfunction]
+pub fn diagonal_potential<'py>(
+    py: Python<'py>,
+    beta: PyReadonlyArray1<'py, f64>,
+    log_a_high: PyReadonlyArray1<'py, f64>,
+    log_a_low: PyReadonlyArray1<'py, f64>,
+    log_b_high: PyReadonlyArray1<'py, f64>,
+    log_b_low: PyReadonlyArray1<'py, f64>,
+) -> PyResult<[Array; 3]> {
+    let beta = beta.as_slice()?;
+    let entropies = entropies(&(log_a_high, log_a_low, log_b_high, log_b_low), beta.len())?;
+    let each = |f: fn(HyperbolicEntropy, f64) -> f64| {
+        vector(py, entropies.iter().zip(beta).map(|(q, b)| f(*q, *b)).collect())
+    };
+    Ok([each(HyperbolicEntropy::value), each(gradient), each(hessian)])
+}
+
+/// `D_Q(β, β₀)` at every coordinate.
+#[pyfunction]
+pub fn diagonal_bregman<'py>(
+    py: Python<'py>,
+    beta: PyReadonlyArray1<'py, f64>,
+    beta0: PyReadonlyArray1<'py, f64>,
+    log_a_high: PyReadonlyArray1<'py, f64>,
+    log_a_low: PyReadonlyArray1<'py, f64>,
+    log_b_high: PyReadonlyArray1<'py, f64>,
+    log_b_low: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    let (beta, beta0) = (beta.as_slice()?, beta0.as_slice()?);
+    let entropies = entropies(&(log_a_high, log_a_low, log_b_high, log_b_low), beta.len())?;
+    let divergence = |(q, (b, b0)): (&HyperbolicEntropy, (&f64, &f64))| bregman(*q, *b, *b0);
+    Ok(vector(py, entropies.iter().zip(beta.iter().zip(beta0)).map(divergence).collect()))
+}
+
+/// `q_κ(x)`.
+#[pyfunction]
+pub fn q_diagonal<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    log_kappa: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &log_kappa, hyperbolic_entropy::value)
+}
+
+/// `q_κ'(x)`.
+#[pyfunction]
+pub fn dq_diagonal<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    log_kappa: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &log_kappa, hyperbolic_entropy::gradient)
+}
+
+/// `q_κ''(x)`.
+#[pyfunction]
+pub fn d2q_diagonal<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    log_kappa: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &log_kappa, hyperbolic_entropy::hessian)
+}
+
+fn elementwise(
+    py: Python<'_>,
+    x: &PyReadonlyArray1<'_, f64>,
+    log_kappa: &PyReadonlyArray1<'_, f64>,
+    f: fn(f64, f64) -> f64,
+) -> PyResult<Array> {
+    Ok(vector(py, x.as_slice()?.iter().zip(log_kappa.as_slice()?).map(|(x, k)| f(*x, *k)).collect()))
+}
+
+fn entropies(arrays: &StartArrays<'_>, d: usize) -> PyResult<Vec<HyperbolicEntropy>> {
+    let start = start(arrays, d)?;
+    let each = start.log_a.iter().zip(&start.log_b);
+    Ok(each.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() }).collect())
+}
+
+/// Outside of the domain of a one-sided coordinate the gradient points back into it, as the derivative's limit does.
+fn gradient(q: HyperbolicEntropy, beta: f64) -> f64 {
+    let g = q.gradient(beta);
+    if !g.is_nan() {
+        return g;
+    }
+    match (q.log_a == f64::NEG_INFINITY, q.log_b == f64::NEG_INFINITY) {
+        (true, true) if beta == 0.0 => 0.0,
+        _ => f64::INFINITY.copysign(beta),
+    }
+}
+
+fn hessian(q: HyperbolicEntropy, beta: f64) -> f64 {
+    let h = q.hessian(beta);
+    if h.is_nan() { f64::INFINITY } else { h }
+}
+
+fn bregman(q: HyperbolicEntropy, beta: f64, beta0: f64) -> f64 {
+    if beta == beta0 {
+        return 0.0;
+    }
+    if q.value(beta).is_infinite() || !q.gradient(beta0).is_finite() {
+        return f64::INFINITY;
+    }
+    hyperbolic_entropy::bregman(beta, beta0, q.log_kappa())
+}
