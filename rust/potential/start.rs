@@ -40,7 +40,10 @@ impl Start {
     /// From scale α and shape s, `u = √(α(1−s)/(1+s))`, `v = √(α(1+s)/(1−s))`, both paths alike (\[A\] §6):
     /// `A = B = κ = 4α(1+s²)/(1−s²)`. `|s| < 1`.
     #[must_use]
-    pub fn from_scale_shape(log_scale: impl IntoIterator<Item = DoubleDouble>, shape: impl IntoIterator<Item = f64>) -> Self {
+    pub fn from_scale_shape(
+        log_scale: impl IntoIterator<Item = DoubleDouble>,
+        shape: impl IntoIterator<Item = f64>,
+    ) -> Self {
         let one = DoubleDouble::ONE;
         let log_kappa = |(log_scale, s): (DoubleDouble, f64)| {
             let (s, square) = (DoubleDouble::from_f64(s), pair(two_prod(s, s)));
@@ -107,7 +110,8 @@ fn asinh_of_twice_quotient(beta: f64, log_kappa: DoubleDouble) -> DoubleDouble {
         return DoubleDouble::ZERO;
     }
     let log_quotient = DoubleDouble::from_f64(beta.abs()).ln() + DoubleDouble::LN_2 - log_kappa;
-    let size = if log_quotient.to_f64() > LARGE { log_quotient + DoubleDouble::LN_2 } else { asinh(log_quotient.exp()) };
+    let size =
+        if log_quotient.to_f64() > LARGE { log_quotient + DoubleDouble::LN_2 } else { asinh(log_quotient.exp()) };
     if beta < 0.0 { -size } else { size }
 }
 

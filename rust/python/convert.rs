@@ -1,4 +1,4 @@
-//! Between NumPy arrays and slices.
+//! Between arrays of Python and slices.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -19,7 +19,10 @@ pub fn rows<'a>(x: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Rows<'a>> {
 }
 
 /// Double-double numbers from their parts.
-pub fn double_doubles(high: &PyReadonlyArray1<'_, f64>, low: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<DoubleDouble>> {
+pub fn double_doubles(
+    high: &PyReadonlyArray1<'_, f64>,
+    low: &PyReadonlyArray1<'_, f64>,
+) -> PyResult<Vec<DoubleDouble>> {
     Ok(high.as_slice()?.iter().zip(low.as_slice()?).map(|(h, l)| DoubleDouble::from_parts(*h, *l)).collect())
 }
 

@@ -49,7 +49,12 @@ pub fn diagonal_flow<'py>(
         log_magnitude: log_magnitude.as_slice()?,
     };
     let method = named(method)?;
-    let problem = Problem { x, y, start: crate::flow::diagonal::Start { log_a: &start.log_a, log_b: &start.log_b }, weights: (method == Method::Weights).then_some(weights) };
+    let problem = Problem {
+        x,
+        y,
+        start: crate::flow::diagonal::Start { log_a: &start.log_a, log_b: &start.log_b },
+        weights: (method == Method::Weights).then_some(weights),
+    };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let options = Options { times, rtol, tol, method, max_steps, max_seconds };
     let clock = Instant::now();
@@ -102,7 +107,9 @@ fn named(method: &str) -> PyResult<Method> {
         "radau" => Ok(Method::Radau),
         "explicit" => Ok(Method::Explicit),
         "weights" => Ok(Method::Weights),
-        _ => Err(PyValueError::new_err(format!("method must be one of auto, radau, explicit, weights: got '{method}'"))),
+        _ => {
+            Err(PyValueError::new_err(format!("method must be one of auto, radau, explicit, weights: got '{method}'")))
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub fn run<T: Send>(
                     Ok(outcome) => return Some(outcome),
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) if interruption.is_none() => {
-                        interruption = Python::attach(|py| py.check_signals()).err();
+                        interruption = Python::attach(Python::check_signals).err();
                         stop.store(interruption.is_some(), Ordering::Relaxed);
                     }
                     Err(RecvTimeoutError::Timeout) => {}

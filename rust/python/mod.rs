@@ -1,5 +1,7 @@
 //! The Python binding: converts, releases the GIL, answers Ctrl-C, converts back. The only part that knows Python.
 
+#![allow(clippy::needless_pass_by_value, reason = "Python hands arguments over by value")]
+
 mod convert;
 mod flow;
 mod interrupt;

@@ -21,9 +21,8 @@ pub fn diagonal_potential<'py>(
 ) -> PyResult<[Array; 3]> {
     let beta = beta.as_slice()?;
     let entropies = entropies(&(log_a_high, log_a_low, log_b_high, log_b_low), beta.len())?;
-    let each = |f: fn(HyperbolicEntropy, f64) -> f64| {
-        vector(py, entropies.iter().zip(beta).map(|(q, b)| f(*q, *b)).collect())
-    };
+    let each =
+        |f: fn(HyperbolicEntropy, f64) -> f64| vector(py, entropies.iter().zip(beta).map(|(q, b)| f(*q, *b)).collect());
     Ok([each(HyperbolicEntropy::value), each(gradient), each(hessian)])
 }
 

@@ -28,9 +28,14 @@ pub fn log_ab_from_weights<'py>(
 ) -> PyResult<FourArrays> {
     let plus = u_plus.as_slice()?.iter().zip(v_plus.as_slice()?);
     let minus = u_minus.as_slice()?.iter().zip(v_minus.as_slice()?);
-    let weights = plus.zip(minus).zip(log_magnitude.as_slice()?).map(|(((u_plus, v_plus), (u_minus, v_minus)), log)| {
-        Weights { u_plus: *u_plus, v_plus: *v_plus, u_minus: *u_minus, v_minus: *v_minus, log_magnitude: *log }
-    });
+    let weights =
+        plus.zip(minus).zip(log_magnitude.as_slice()?).map(|(((u_plus, v_plus), (u_minus, v_minus)), log)| Weights {
+            u_plus: *u_plus,
+            v_plus: *v_plus,
+            u_minus: *u_minus,
+            v_minus: *v_minus,
+            log_magnitude: *log,
+        });
     Ok(start_out(py, &Start::from_weights(weights)))
 }
 

@@ -51,6 +51,26 @@ impl Point {
     /// Evaluate at the multipliers now in `nu`.
     pub fn evaluate(&mut self, space: &RowSpace<'_>, start: &Exponents, unit_of_residual: f64) {
         space.rows().apply_transposed(&self.nu, &mut self.g);
+        self.evaluate_at_g(space, start, unit_of_residual);
+    }
+
+    /// Evaluate at `from` plus a step in `ν` whose `Xᵀ step` is known: no product for `G`. Its rounding adds up over such
+    /// steps, which `accuracy` allows for.
+    pub fn evaluate_step(
+        &mut self,
+        from: &Self,
+        step: &[f64],
+        step_g: &[f64],
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        unit_of_residual: f64,
+    ) {
+        self.nu.iter_mut().zip(from.nu.iter().zip(step)).for_each(|(nu, (from, step))| *nu = from + step);
+        self.g.iter_mut().zip(from.g.iter().zip(step_g)).for_each(|(g, (from, step))| *g = from + step);
+        self.evaluate_at_g(space, start, unit_of_residual);
+    }
+
+    fn evaluate_at_g(&mut self, space: &RowSpace<'_>, start: &Exponents, unit_of_residual: f64) {
         start.evaluate(&self.g, &mut self.beta, &mut self.slope, &mut self.scratch);
         space.samples().apply(&self.beta, &mut self.residual);
         self.residual.iter_mut().zip(&space.y).for_each(|(r, y)| *r = y - *r);
@@ -66,18 +86,17 @@ impl Point {
         self.at_floor = residual <= self.floor_at_most(space, start) && residual <= self.floor(space, start);
     }
 
-    /// An upper bound of [`Point::floor`] by Cauchy and Schwarz: `d` operations instead of two products with the data,
-    /// enough to see that most points are far from it.
-    fn floor_at_most(&mut self, space: &RowSpace<'_>, start: &Exponents) -> f64 {
-        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let path = norm(&self.nu);
+    /// An upper bound of [`Point::floor`]: `d` operations instead of two products with the data, enough to see that most
+    /// points are far from it.
+    fn floor_at_most(&self, space: &RowSpace<'_>, start: &Exponents) -> f64 {
+        let path = space.longest_path(&self.nu);
         let mut sum = 0.0;
-        for (i, column) in space.column_norms().iter().enumerate() {
+        for i in 0..self.beta.len() {
             let (exponent, _) = start.sizes(i, self.g[i]);
-            let weighted = self.beta[i].abs() * (4.0 + exponent) + self.slope[i] * column * path;
-            sum += weighted * weighted;
+            sum += self.beta[i].abs() * (4.0 + exponent) + self.slope[i] * path;
         }
-        f64::EPSILON * (space.longest_sample() * sum.sqrt() + 4.0 * largest(&space.y))
+        let peak = space.units().row_peaks().iter().copied().fold(0.0, f64::max);
+        f64::EPSILON * (peak * sum + 4.0 * largest(&space.y))
     }
 
     /// The attainable residual `max_n {4ε(|X||β| + |y|) + ε|X|(|β|(|root| + |z|) + S |Q||ν|)}_n` (THEORY §1).

@@ -39,7 +39,13 @@ pub(super) struct Finished {
 
 impl Finished {
     /// Refine and certify the point in the workspace.
-    pub fn of(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, options: &Options) -> Self {
+    pub fn of(
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        work: &mut Workspace,
+        outcome: Outcome,
+        options: &Options,
+    ) -> Self {
         let bounds = options.bounds;
         if space.kernel().is_some() {
             let plain = Self::in_binary64(space, start, work, outcome, bounds);
@@ -52,7 +58,13 @@ impl Finished {
         refined.unwrap_or_else(|| Self::refined_in_basis(space, start, work, outcome, bounds))
     }
 
-    fn in_binary64(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
+    fn in_binary64(
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        work: &mut Workspace,
+        outcome: Outcome,
+        bounds: bool,
+    ) -> Self {
         let x = space.samples();
         let point = work.point();
         let mut nu = vec![0.0; x.n()];
@@ -86,7 +98,13 @@ impl Finished {
 
     /// Refine in the orthonormal basis, for data so badly conditioned that no multipliers of the samples reproduce `Qᵀw`.
     /// The theorem does not speak of that point: the bound is infinite.
-    fn refined_in_basis(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
+    fn refined_in_basis(
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        work: &mut Workspace,
+        outcome: Outcome,
+        bounds: bool,
+    ) -> Self {
         let x = space.samples();
         let plain = Self::in_binary64(space, start, work, outcome, false);
         let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
@@ -110,12 +128,19 @@ impl Finished {
     }
 
     /// Refine in double-double over the basic samples. `None` if that made the residual worse.
-    fn refined(space: &RowSpace<'_>, start: &Exponents, work: &Workspace, outcome: Outcome, bounds: bool) -> Option<Self> {
+    fn refined(
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        work: &Workspace,
+        outcome: Outcome,
+        bounds: bool,
+    ) -> Option<Self> {
         let all = space.samples();
         let basic = space.basic_samples();
         let mut nu = vec![0.0; all.n()];
         space.basic_multipliers(&work.point().nu, &mut nu);
-        let gathered: Vec<f64> = if basic.len() == all.n() { Vec::new() } else { basic.iter().flat_map(|i| all.row(*i).to_vec()).collect() };
+        let gathered: Vec<f64> =
+            if basic.len() == all.n() { Vec::new() } else { basic.iter().flat_map(|i| all.row(*i).to_vec()).collect() };
         let x = if gathered.is_empty() { all } else { Rows::from_parts(&gathered, basic.len(), all.d()) };
         let pick = |v: &[f64]| -> Vec<f64> { basic.iter().map(|i| v[*i]).collect() };
         let y = pick(&space.y);
@@ -146,7 +171,14 @@ impl Finished {
     }
 
     /// In the user's units, with the optimality conditions and the status.
-    pub fn into_limit(mut self, space: &RowSpace<'_>, x: Rows<'_>, start: &Start, outcome: Outcome, options: &Options) -> Limit {
+    pub fn into_limit(
+        mut self,
+        space: &RowSpace<'_>,
+        x: Rows<'_>,
+        start: &Start,
+        outcome: Outcome,
+        options: &Options,
+    ) -> Limit {
         let units = space.units();
         let residual = accuracy::in_binary64_residual(space.samples(), &space.y, &self.beta);
         let status = judge(space, outcome.end, relative_residual(&residual, &space.y), options.tol);
@@ -158,7 +190,9 @@ impl Finished {
         let bound = self.bound.map(|mut bound| {
             units.coefficients_out(&mut bound);
             // Leaving the units is exact unless it underflows.
-            bound.iter_mut().for_each(|b| *b += SMALLEST);
+            for b in &mut bound {
+                *b += SMALLEST;
+            }
             bound
         });
         let mut targets = space.y.clone();

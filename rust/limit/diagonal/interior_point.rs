@@ -81,7 +81,13 @@ impl InteriorPoint {
     }
 
     /// One predictor–corrector step. False if the kernel could not be factored or no variable is there.
-    pub fn step(&mut self, space: &RowSpace<'_>, gram: &mut WeightedGram, kernel: &mut SquareMatrix, cholesky: &mut Cholesky) -> bool {
+    pub fn step(
+        &mut self,
+        space: &RowSpace<'_>,
+        gram: &mut WeightedGram,
+        kernel: &mut SquareMatrix,
+        cholesky: &mut Cholesky,
+    ) -> bool {
         if self.variables == 0.0 {
             return false;
         }
@@ -129,9 +135,8 @@ impl InteriorPoint {
     /// `μ = xᵀs / #variables` after a step of these lengths.
     fn complementarity(&self, primal: f64, dual: f64) -> f64 {
         // A side that is not there has x = dx = 0 and adds nothing.
-        let product = |h: &Half| -> f64 {
-            (0..h.x.len()).map(|i| (h.x[i] + primal * h.dx[i]) * (h.s[i] + dual * h.ds[i])).sum()
-        };
+        let product =
+            |h: &Half| -> f64 { (0..h.x.len()).map(|i| (h.x[i] + primal * h.dx[i]) * (h.s[i] + dual * h.ds[i])).sum() };
         self.halves.iter().map(product).sum::<f64>() / self.variables
     }
 
@@ -159,9 +164,8 @@ impl InteriorPoint {
             let ratio = v.iter().zip(dv).filter(|(_, dv)| **dv < 0.0).map(|(v, dv)| -v / dv);
             (TO_BOUNDARY * ratio.fold(f64::INFINITY, f64::min)).min(1.0)
         };
-        let least = |f: fn(&Half) -> (&[f64], &[f64])| {
-            self.halves.iter().map(|h| longest(f(h).0, f(h).1)).fold(1.0, f64::min)
-        };
+        let least =
+            |f: fn(&Half) -> (&[f64], &[f64])| self.halves.iter().map(|h| longest(f(h).0, f(h).1)).fold(1.0, f64::min);
         (least(|h| (&h.x, &h.dx)), least(|h| (&h.s, &h.ds)))
     }
 }
@@ -180,10 +184,10 @@ impl Half {
 
     /// `dx = D(𝒜ᵀdλ + h)`, `ds = (aim − so − s dx)/x − s`.
     fn close(&mut self, step_g: &[f64]) {
-        for i in 0..self.x.len() {
+        for (i, g) in step_g.iter().enumerate() {
             if self.cost[i].is_finite() {
                 let (product, h) = (self.dx[i], self.ds[i]);
-                self.dx[i] = self.metric[i] * (self.sign * step_g[i] + h);
+                self.dx[i] = self.metric[i] * (self.sign * g + h);
                 self.ds[i] = (product - self.s[i] * self.dx[i]) / self.x[i] - self.s[i];
             }
         }

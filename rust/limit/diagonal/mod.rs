@@ -132,10 +132,11 @@ fn solve_one(
 ) -> Limit {
     let exponents = Exponents::of(start, space.units().unit);
     let outcome = work.solve(space, &exponents, warm, options.max_systems, interrupted);
-    if outcome.end == End::Exhausted && exponents.any_one_sided() {
-        if let Some(end) = signs::constrained_end(space, x, y, start, options, interrupted) {
-            return Limit { n_iter: outcome.systems + end.n_iter, ..end };
-        }
+    if outcome.end == End::Exhausted
+        && exponents.any_one_sided()
+        && let Some(end) = signs::constrained_end(space, x, y, start, options, interrupted)
+    {
+        return Limit { n_iter: outcome.systems + end.n_iter, ..end };
     }
     let finished = Finished::of(space, &exponents, work, outcome, options);
     finished.into_limit(space, x, start, outcome, options)

@@ -25,7 +25,13 @@ const NEIGHBOURS: f64 = 3.0;
 /// The limits from all `starts`, in their order. `interrupted` is asked once a system; the limits not reached by then
 /// have that status.
 #[must_use]
-pub fn limit_path(x: Rows<'_>, y: &[f64], starts: &[Start], options: &Options, interrupted: &(dyn Fn() -> bool + Sync)) -> Vec<Limit> {
+pub fn limit_path(
+    x: Rows<'_>,
+    y: &[f64],
+    starts: &[Start],
+    options: &Options,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Vec<Limit> {
     let space = RowSpace::of(x, y);
     let exponents: Vec<Exponents> = starts.iter().map(|s| Exponents::of(s, space.units().unit)).collect();
     let mut order: Vec<usize> = (0..starts.len()).collect();

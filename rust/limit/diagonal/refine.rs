@@ -8,7 +8,7 @@
 use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
-use super::accuracy::{self, Errors};
+use super::accuracy::{Errors, SMALLEST, abs_product, abs_transposed, magnitudes};
 use super::certificate;
 use super::dual::largest;
 use super::exponents::Exponents;
@@ -28,6 +28,12 @@ const NEGLIGIBLE: f64 = 1.0 / (1u128 << 64) as f64;
 const ASTRAY: f64 = 0.5;
 /// Least and largest lift of the slopes, relative to the largest, where steps go astray.
 const LIFTS: (f64, f64) = (1e-14, 1e-6);
+/// The unit round-off of double-double arithmetic as used here: each operation errs by at most 2^-102 relative, the
+/// functions by 2^-98.
+const DOUBLE_DOUBLE: f64 = 1.0 / (1u128 << 98) as f64;
+
+/// Relative error of coefficients too small to be worth double-double: their exponents, at most 745 in size, are rounded.
+const ROUGH: f64 = 1.0 / (1u64 << 42) as f64;
 /// Above this error of the factored kernel its square root is factored instead (`√S Xᵀ = QR`).
 const DOUBTFUL: f64 = 1e-3;
 
@@ -104,7 +110,29 @@ impl Refined {
 
     /// What round-off can have done to the point, where the samples are the basis.
     pub fn errors(&self, x: Rows<'_>, y: &[f64], start: &Exponents) -> Errors {
-        accuracy::in_double_double(x, y, start, &self.nu, &self.g, &self.slope, self.floor, &self.beta, &self.residual)
+        let high = |v: &[DoubleDouble]| -> Vec<f64> { v.iter().map(|v| v.to_f64()).collect() };
+        let (nu, beta) = (high(&self.nu), magnitudes(&high(&self.beta)));
+        let path = abs_transposed(x, &nu);
+        let product = 2.0 * (x.n() as f64 + 3.0) * DOUBLE_DOUBLE;
+        let mut worst = 0.0_f64;
+        let exact_to: Vec<f64> = (0..beta.len())
+            .map(|i| {
+                let (exponent, shifted) = start.sizes(i, self.g[i].to_f64());
+                let of_z = product * path[i] + 2.0 * DOUBLE_DOUBLE * shifted;
+                let of_exponent = 4.0 * DOUBLE_DOUBLE * (1.0 + exponent);
+                worst = worst.max((of_z + of_exponent).exp_m1());
+                let rough = if self.slope[i] <= 2.0 * self.floor { ROUGH * self.slope[i] } else { 0.0 };
+                0.5 * self.slope[i] * of_z.exp_m1() + beta[i] * of_exponent.exp_m1() + rough
+            })
+            .collect();
+        let mut residual = abs_product(x, &exact_to);
+        let sum = (x.d() as f64 + 2.0) * DOUBLE_DOUBLE;
+        let terms = abs_product(x, &beta).into_iter().zip(y).zip(&self.residual);
+        for (error, ((size, y), rounded)) in residual.iter_mut().zip(terms) {
+            *error += sum * (size + y.abs()) + f64::UNIT_ROUNDOFF * rounded.abs();
+        }
+        let reported = |(size, error): (&f64, &f64)| error + f64::UNIT_ROUNDOFF * size + SMALLEST;
+        Errors { beta: beta.iter().zip(&exact_to).map(reported).collect(), residual, slope: worst + ROUGH }
     }
 
     /// The proven bound of every coefficient rounded to binary64, where the samples are the basis.

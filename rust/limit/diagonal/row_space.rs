@@ -6,8 +6,6 @@
 
 use crate::linalg::{Cholesky, RowBasis, Rows, SquareMatrix, ThinQr, WeightedGram};
 
-use crate::real::Real;
-
 use super::units::Units;
 
 /// Largest condition number of the (unit-diagonal) kernel `X Xᵀ` for which the rows of `X` are a basis good enough.
@@ -26,9 +24,6 @@ pub(super) struct RowSpace<'a> {
     pub least: Vec<f64>,
     /// False if `y` had a part that no `β` can reach.
     pub reachable: bool,
-    /// Norms of the columns of the basis, and of the longest sample.
-    column_norms: Vec<f64>,
-    longest_sample: f64,
 }
 
 #[derive(Debug)]
@@ -64,30 +59,19 @@ impl<'a> RowSpace<'a> {
     pub fn of(x: Rows<'a>, y: &[f64]) -> Self {
         let units = Units::of(x, y);
         let basis = Basis::of(&units);
-        let longest = |x: Rows<'_>| (0..x.n()).map(|i| norm(x.row(i))).fold(0.0, f64::max);
-        let mut space = Self {
-            target: Vec::new(),
-            least: vec![0.0; x.d()],
-            y: units.y.clone(),
-            longest_sample: longest(units.rows()),
-            column_norms: Vec::new(),
-            units,
-            basis,
-            reachable: true,
-        };
-        space.column_norms = column_norms(space.rows());
+        let mut space =
+            Self { target: Vec::new(), least: vec![0.0; x.d()], y: units.y.clone(), units, basis, reachable: true };
         space.project();
         space
     }
 
-    /// Norm of every column of the basis.
-    pub fn column_norms(&self) -> &[f64] {
-        &self.column_norms
-    }
-
-    /// Norm of the longest (scaled) sample.
-    pub fn longest_sample(&self) -> f64 {
-        self.longest_sample
+    /// An upper bound of every entry of `|Q||ν|`.
+    pub fn longest_path(&self, nu: &[f64]) -> f64 {
+        match &self.basis {
+            Basis::Samples(_) => nu.iter().zip(self.units.row_peaks()).map(|(nu, peak)| nu.abs() * peak).sum(),
+            // The columns of Qᵀ are parts of orthonormal ones.
+            _ => nu.iter().map(|nu| nu * nu).sum::<f64>().sqrt(),
+        }
     }
 
     fn project(&mut self) {
@@ -264,16 +248,4 @@ impl Projection {
             tail.iter_mut().zip(&r.row(i)[i + 1..]).for_each(|(t, r)| *t -= r * head[i]);
         }
     }
-}
-
-fn norm(v: &[f64]) -> f64 {
-    f64::dot(v, v).sqrt()
-}
-
-fn column_norms(x: Rows<'_>) -> Vec<f64> {
-    let mut squares = vec![0.0; x.d()];
-    for i in 0..x.n() {
-        squares.iter_mut().zip(x.row(i)).for_each(|(sum, v)| *sum += v * v);
-    }
-    squares.iter().map(|sum| sum.sqrt()).collect()
 }

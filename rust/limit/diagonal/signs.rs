@@ -60,19 +60,28 @@ pub(super) fn constrained_end(
 }
 
 /// The limit over some of the columns, the other coefficients at 0.
-fn on_columns(x: Rows<'_>, y: &[f64], start: &Start, kept: &[usize], options: &Options, interrupted: &dyn Fn() -> bool) -> Limit {
+fn on_columns(
+    x: Rows<'_>,
+    y: &[f64],
+    start: &Start,
+    kept: &[usize],
+    options: &Options,
+    interrupted: &dyn Fn() -> bool,
+) -> Limit {
     let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
     let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
     let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
     let mut end = limit(Rows::from_parts(&data, x.n(), kept.len()), y, &part, options, interrupted);
-    let spread = |v: &[f64]| {
-        let mut whole = vec![0.0; x.d()];
-        kept.iter().zip(v).for_each(|(i, v)| whole[*i] = *v);
-        whole
-    };
-    end.beta = spread(&end.beta);
-    end.error_bound = end.error_bound.as_deref().map(spread);
+    end.beta = spread(&end.beta, kept, x.d());
+    end.error_bound = end.error_bound.map(|bound| spread(&bound, kept, x.d()));
     end
+}
+
+/// A vector of `d` entries with `v` at the places `kept` and 0 elsewhere.
+fn spread(v: &[f64], kept: &[usize], d: usize) -> Vec<f64> {
+    let mut whole = vec![0.0; d];
+    kept.iter().zip(v).for_each(|(i, v)| whole[*i] = *v);
+    whole
 }
 
 /// `y − Xβ` at the least-squares point under the signs.
@@ -116,7 +125,7 @@ fn non_negative(columns: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (mut residual, mut coefficient, mut passive) = (b.to_vec(), vec![0.0; columns.len()], Vec::<usize>::new());
     let size = norm(b);
-    for _ in 0..(3 * columns.len() + 1) {
+    for _ in 0..=3 * columns.len() {
         let gain = |j: usize| inner(&columns[j], &residual) / norm(&columns[j]).max(f64::MIN_POSITIVE);
         let candidates = (0..columns.len()).filter(|j| !passive.contains(j));
         let best = candidates.map(|j| (gain(j), j)).max_by(|a, b| a.0.total_cmp(&b.0));

@@ -27,7 +27,7 @@ const CHORD: f64 = 0.03;
 /// Gain that a step has to make for the method to be kept.
 const GAIN: f64 = 0.3;
 /// Chord steps to one factorization.
-const CHORDS: usize = 8;
+pub(super) const CHORDS: usize = 8;
 
 /// Why the road ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,14 @@ impl Workspace {
     }
 
     /// Find the limit. `warm`: multipliers of a neighbour to start Newton from, instead of choosing.
-    pub fn solve(&mut self, space: &RowSpace<'_>, start: &Exponents, warm: Option<&[f64]>, budget: usize, interrupted: &dyn Fn() -> bool) -> Outcome {
+    pub fn solve(
+        &mut self,
+        space: &RowSpace<'_>,
+        start: &Exponents,
+        warm: Option<&[f64]>,
+        budget: usize,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Outcome {
         Road::new(self, space, start, warm, budget).travel(interrupted)
     }
 }
@@ -115,7 +122,13 @@ struct Road<'w, 's, 'd> {
 }
 
 impl<'w, 's, 'd> Road<'w, 's, 'd> {
-    fn new(work: &'w mut Workspace, space: &'s RowSpace<'d>, start: &'s Exponents, warm: Option<&[f64]>, budget: usize) -> Self {
+    fn new(
+        work: &'w mut Workspace,
+        space: &'s RowSpace<'d>,
+        start: &'s Exponents,
+        warm: Option<&[f64]>,
+        budget: usize,
+    ) -> Self {
         match warm {
             Some(nu) => work.now.nu.copy_from_slice(nu),
             None => work.now.nu.fill(0.0),
@@ -222,7 +235,15 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
                 return;
             }
             let movement = self.newton_direction();
-            self.try_step(1.0);
+            let work = &mut *self.work;
+            work.trial.evaluate_step(
+                &work.now,
+                &work.step,
+                &work.step_g,
+                self.space,
+                self.start,
+                self.unit_of_residual,
+            );
             if !(self.work.trial.at_floor || self.work.trial.size < GAIN * self.work.now.size) {
                 return;
             }

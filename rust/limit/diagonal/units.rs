@@ -20,6 +20,8 @@ pub(super) struct Units<'a> {
     pub y: Vec<f64>,
     /// Row `n` of the data was multiplied by `2^-row_exponent[n]`.
     row_exponent: Vec<i32>,
+    /// Largest magnitude of each scaled row.
+    row_peaks: Vec<f64>,
     /// `β` is measured in `2^unit`.
     pub unit: i32,
 }
@@ -27,14 +29,15 @@ pub(super) struct Units<'a> {
 impl<'a> Units<'a> {
     /// Scale `x` and `y`. Data in moderate units are borrowed, not copied.
     pub fn of(x: Rows<'a>, y: &[f64]) -> Self {
-        let largest = |i| x.row(i).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let mut row_exponent: Vec<i32> = (0..x.n()).map(|i| exponent(largest(i))).collect();
+        let mut row_peaks: Vec<f64> = (0..x.n()).map(|i| peak(x.row(i))).collect();
+        let mut row_exponent: Vec<i32> = row_peaks.iter().map(|peak| exponent(*peak)).collect();
         // A row of zeros has no unit of its own; it takes the largest one, so that its target stays small.
         let top = row_exponent.iter().copied().filter(|e| *e != ZERO).max().unwrap_or(0);
         row_exponent.iter_mut().filter(|e| **e == ZERO).for_each(|e| *e = top);
         if row_exponent.iter().all(|e| e.abs() <= MODERATE) {
             row_exponent.fill(0);
         }
+        row_peaks.iter_mut().zip(&row_exponent).for_each(|(peak, e)| *peak = scale_by_power(*peak, -e));
         let data = if row_exponent.iter().all(|e| *e == 0) {
             Cow::Borrowed(x.data())
         } else {
@@ -47,12 +50,17 @@ impl<'a> Units<'a> {
         let quotient = y.iter().zip(&row_exponent).filter(|(v, _)| **v != 0.0).map(|(v, e)| exponent(*v) - e);
         let unit = quotient.max().unwrap_or(0);
         let y = y.iter().zip(&row_exponent).map(|(v, e)| scale_by_power(*v, -(e + unit))).collect();
-        Self { x: data, n: x.n(), d: x.d(), y, row_exponent, unit }
+        Self { x: data, n: x.n(), d: x.d(), y, row_exponent, row_peaks, unit }
     }
 
     /// The scaled data.
     pub fn rows(&self) -> Rows<'_> {
         Rows::from_parts(&self.x, self.n, self.d)
+    }
+
+    /// Largest magnitude of each scaled row.
+    pub fn row_peaks(&self) -> &[f64] {
+        &self.row_peaks
     }
 
     /// Weight `2^row_exponent / max` of each row: least squares are in the user's units, not in ours.
@@ -63,12 +71,16 @@ impl<'a> Units<'a> {
 
     /// Coefficients in the user's units; may overflow to ±inf where the true ones do.
     pub fn coefficients_out(&self, beta: &mut [f64]) {
-        beta.iter_mut().for_each(|b| *b = scale_by_power(*b, self.unit));
+        for b in beta {
+            *b = scale_by_power(*b, self.unit);
+        }
     }
 
     /// Coefficients from the user's units.
     pub fn coefficients_in(&self, beta: &mut [f64]) {
-        beta.iter_mut().for_each(|b| *b = scale_by_power(*b, -self.unit));
+        for b in beta {
+            *b = scale_by_power(*b, -self.unit);
+        }
     }
 
     /// Residuals in the user's units.
@@ -84,6 +96,19 @@ impl<'a> Units<'a> {
             *nu = scale_by_power(*nu, -e);
         }
     }
+}
+
+/// Largest magnitude, in lanes that the compiler keeps apart.
+fn peak(row: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut peaks = [0.0_f64; LANES];
+    let (lanes, rest) = row.as_chunks::<LANES>();
+    for v in lanes {
+        for (peak, v) in peaks.iter_mut().zip(v) {
+            *peak = if v.abs() > *peak { v.abs() } else { *peak };
+        }
+    }
+    peaks.iter().chain(rest).fold(0.0, |m, v| m.max(v.abs()))
 }
 
 /// Marks a row of zeros.
