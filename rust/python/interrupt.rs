@@ -40,7 +40,7 @@ pub fn run<T: Send>(
                     Ok(outcome) => return Some(outcome),
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) if interruption.is_none() => {
-                        interruption = Python::attach(Python::check_signals).err();
+                        interruption = signal();
                         stop.store(interruption.is_some(), Ordering::Relaxed);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
@@ -62,6 +62,15 @@ pub fn run_or_raise<T: Send>(
         (outcome, None) => Ok(outcome),
         (_, Some(interruption)) => Err(interruption),
     }
+}
+
+/// What Python's signal handlers raise, if a signal has come.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method is bound to one lifetime, the closure to any"
+)]
+fn signal() -> Option<PyErr> {
+    Python::attach(|py| py.check_signals()).err()
 }
 
 /// The pool of `n_jobs` threads of this process. Threads do not survive a fork, so a child makes pools of its own.
