@@ -82,12 +82,12 @@ impl<'a> DualFlow<'a> {
         }
         let here = &mut self.here;
         here.state.copy_from_slice(state);
-        self.x.apply_transposed(state, &mut here.shift);
+        self.x.apply_transposed_many(state, &mut here.shift);
         for z in &mut here.shift {
             *z *= 2.0;
         }
         self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
-        self.x.apply(&here.beta, &mut here.residual);
+        self.x.apply_many(&here.beta, &mut here.residual);
         here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
     }
 

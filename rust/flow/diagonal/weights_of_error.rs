@@ -16,7 +16,6 @@ use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
 use crate::linalg::{Rows, SquareMatrix};
-use crate::real::Real;
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
@@ -137,7 +136,7 @@ impl ErrorWeights {
     /// Size of the error `e`, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N` where it is at hand; it
     /// may be that of an earlier step, as it is for Newton's iteration.
     pub(super) fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64]) -> f64 {
-        x.apply_transposed(e, &mut self.seen);
+        x.apply_transposed_many(e, &mut self.seen);
         let mut size = 0.0;
         for ((seen, weight), s) in self.seen.iter_mut().zip(&self.weights).zip(&self.slope) {
             size = larger(size, seen.abs() * weight);
@@ -148,10 +147,11 @@ impl ErrorWeights {
             Some(jacobian) => {
                 self.moved.fill(0.0);
                 for (j, e) in e.iter().enumerate() {
-                    f64::axpy(-self.samples * e, jacobian.column(j), &mut self.moved);
+                    let e = -self.samples * e;
+                    self.moved.iter_mut().zip(jacobian.column(j)).for_each(|(moved, h)| *moved += e * h);
                 }
             }
-            None => x.apply(&self.seen, &mut self.moved),
+            None => x.apply_many(&self.seen, &mut self.moved),
         }
         // How many times round-off explains e.
         let (mut beyond, mut times) = (0.0, 0.0);
@@ -186,7 +186,7 @@ impl ErrorWeights {
     fn find_rates(&mut self, x: Rows<'_>, dy: &[f64]) {
         if self.rates_of != dy {
             self.rates_of.copy_from_slice(dy);
-            x.apply_transposed(dy, &mut self.rates);
+            x.apply_transposed_many(dy, &mut self.rates);
         }
     }
 }
