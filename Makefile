@@ -30,6 +30,7 @@ lint: .venv/built ## Check formatting, lints, types and documentation; warnings 
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/stubtest implicit_bias._core
 
 # A pinned OpenBLAS kernel would slow the NumPy programs that the package is compared with.
 bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same run, then the kernels alone

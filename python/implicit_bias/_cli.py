@@ -2,6 +2,7 @@
 
 import os
 import platform
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -22,11 +23,9 @@ def shape_and_scale(
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.", min=1)] = None,
 ) -> None:
     """Population error against scale for five shapes: 100 exact limits of gradient flow, every one with its bound."""
-    try:
-        import matplotlib  # noqa: F401  (asked for before the work, not after it)
-    except ImportError:
+    if find_spec("matplotlib") is None:
         typer.echo("the figure needs matplotlib: pip install 'implicit-bias[plot]'", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(2)
     data = datasets.azulay_sparse_regression()
     table = _figures.shape_and_scale_table(data, n_jobs=n_jobs)
     picture = _figures.shape_and_scale_figure(table, data)

@@ -6,6 +6,24 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 _Start = tuple[_Array, _Array, _Array, _Array]
 
+__all__ = [
+    "__version__",
+    "d2q_diagonal",
+    "diagonal_bregman",
+    "diagonal_check_kkt",
+    "diagonal_distance_bound",
+    "diagonal_flow",
+    "diagonal_limit",
+    "diagonal_limit_path",
+    "diagonal_potential",
+    "dq_diagonal",
+    "log_ab_from_kappa",
+    "log_ab_from_scale_shape",
+    "log_ab_from_weights",
+    "log_double_double",
+    "q_diagonal",
+]
+
 class _Limit(TypedDict):
     beta: _Array
     multipliers: _Array
@@ -51,15 +69,15 @@ class _Flow(TypedDict):
 
 __version__: str
 
-def log_double_double(x: _Array) -> tuple[_Array, _Array]: ...
+def log_double_double(x: _Array) -> list[_Array]: ...
 def log_ab_from_weights(
     u_plus: _Array, v_plus: _Array, u_minus: _Array, v_minus: _Array, log_magnitude: _Array
-) -> _Start: ...
-def log_ab_from_scale_shape(log_scale_high: _Array, log_scale_low: _Array, shape: _Array) -> _Start: ...
-def log_ab_from_kappa(log_kappa_high: _Array, log_kappa_low: _Array, beta0: _Array) -> _Start: ...
+) -> list[_Array]: ...
+def log_ab_from_scale_shape(log_scale_high: _Array, log_scale_low: _Array, shape: _Array) -> list[_Array]: ...
+def log_ab_from_kappa(log_kappa_high: _Array, log_kappa_low: _Array, beta0: _Array) -> list[_Array]: ...
 def diagonal_potential(
     beta: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
-) -> tuple[_Array, _Array, _Array]: ...
+) -> list[_Array]: ...
 def diagonal_bregman(
     beta: _Array, beta0: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
 ) -> _Array: ...

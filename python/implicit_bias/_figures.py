@@ -29,7 +29,7 @@ def shape_and_scale_table(data: datasets.SparseRegression, *, n_jobs: int | None
     return {
         "scale": np.array([scale for _, scale in cells]),
         "shape": np.array([shape for shape, _ in cells]),
-        "kappa": np.array([np.exp(net.log_kappa[0]) for net in nets]),
+        "kappa": np.array([net.kappa[0] for net in nets]),
         "test_mse": population_error(path.beta, data),
         "l1_norm": np.abs(path.beta).sum(axis=1),
         "kkt_residual": np.maximum(path.stationarity, path.feasibility),

@@ -109,6 +109,7 @@ def gradient_flow(
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)
     on_interrupt = check.choice("on_interrupt", on_interrupt, ("raise", "return"))
+    threads = check.jobs(n_jobs)
     found = _core.diagonal_flow(
         X,
         y,
@@ -124,7 +125,7 @@ def gradient_flow(
         method=method,
         max_steps=max_steps,
         max_seconds=max_seconds,
-        n_jobs=check.jobs(n_jobs),
+        n_jobs=threads,
     )
     status = Status(found["status"])
     flow = Flow(

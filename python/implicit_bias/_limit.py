@@ -8,7 +8,6 @@ from . import _core
 from . import _validate as check
 from ._networks import DiagonalNetwork
 from ._results import KKTReport, Limit, LimitPath
-from ._status import Status
 
 
 def limit(
@@ -137,8 +136,7 @@ def limit_path(
     check.precision(precision)
     threads = check.jobs(n_jobs)
     found = _core.diagonal_limit_path(X, y, [net.start for net in starts], bounds=bounds, tol=bound, n_jobs=threads)
-    columns = {name: column for name, column in found.items() if name != "status"}
-    return LimitPath(**columns, status=tuple(map(Status, found["status"])))  # type: ignore[arg-type]
+    return LimitPath._from_core(found)
 
 
 def check_kkt(
@@ -194,7 +192,8 @@ def check_kkt(
     X, y = check.data(X, y, network("net", net).n_features)
     beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
     check.precision(precision)
-    return KKTReport(**_core.diagonal_check_kkt(X, y, *net.start, beta=beta, n_jobs=check.jobs(n_jobs)))
+    threads = check.jobs(n_jobs)
+    return KKTReport(**_core.diagonal_check_kkt(X, y, *net.start, beta=beta, n_jobs=threads))
 
 
 def network(name: str, net: object) -> DiagonalNetwork:

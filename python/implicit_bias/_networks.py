@@ -14,7 +14,7 @@ from ._start import Start
 from ._validate import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DiagonalNetwork:
     r"""Two-layer diagonal linear network with untied weights, given by its weights at time 0.
 
@@ -58,10 +58,10 @@ class DiagonalNetwork:
     array([0., 1.])
     """
 
-    u_plus: Array = field(repr=False)
-    v_plus: Array = field(repr=False)
-    u_minus: Array = field(repr=False)
-    v_minus: Array = field(repr=False)
+    u_plus: Array
+    v_plus: Array
+    u_minus: Array
+    v_minus: Array
     log_magnitude: float | Array = 0.0
     scale: float | Array | None = field(default=None, init=False)
     log_scale: float | Array | None = field(default=None, init=False)
@@ -146,6 +146,11 @@ class DiagonalNetwork:
         net.__dict__["start"] = _start.from_scale_shape(alpha, log_alpha, s).for_features(n_features)
         return net
 
+    def __repr__(self) -> str:
+        names = ("log_magnitude",) if self.shape is None else ("scale", "log_scale", "shape")
+        given = [f", {name}={check.shown(getattr(self, name))}" for name in names if getattr(self, name) is not None]
+        return f"DiagonalNetwork(n_features={self.n_features}{''.join(given)})"
+
     @property
     def n_features(self) -> int:
         """Number of coefficients."""
@@ -163,6 +168,11 @@ class DiagonalNetwork:
     def log_kappa(self) -> Array:
         r""":math:`\ln\kappa`, one a feature: large is ℓ2, small is ℓ1, -inf where a coordinate keeps its sign."""
         return self.start.log_kappa
+
+    @property
+    def kappa(self) -> Array:
+        r""":math:`\kappa`, one a feature; over- and underflow give inf and 0."""
+        return self.start.kappa
 
     @cached_property
     def start(self) -> Start:

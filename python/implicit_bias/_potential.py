@@ -1,6 +1,6 @@
 """The hyperbolic entropy as an object: what gradient flow on a diagonal network implicitly minimises."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from ._start import Start
 from ._validate import Array
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class HyperbolicEntropy:
     r"""Hyperbolic entropy, the implicit regulariser of the diagonal network, as a function of the predictor.
 
@@ -58,7 +58,7 @@ class HyperbolicEntropy:
     array([0., 1.])
     """
 
-    start: Start = field(repr=False)
+    start: Start
 
     def __init__(
         self, kappa: ArrayLike | None = None, log_kappa: ArrayLike | None = None, beta0: ArrayLike | None = None
@@ -79,6 +79,9 @@ class HyperbolicEntropy:
         potential = object.__new__(cls)
         object.__setattr__(potential, "start", start)
         return potential
+
+    def __repr__(self) -> str:
+        return f"HyperbolicEntropy(log_kappa={check.shown(self.log_kappa)})"
 
     @property
     def log_kappa(self) -> Array:
@@ -175,7 +178,8 @@ class HyperbolicEntropy:
             _core.diagonal_limit(X, y, *start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
         )
 
-    def _evaluate(self, beta: ArrayLike) -> tuple[Array, Array, Array]:
+    def _evaluate(self, beta: ArrayLike) -> list[Array]:
+        """Value, gradient and second derivative of every coordinate."""
         point = check.array("beta", beta, "(n_features,)")
         return _core.diagonal_potential(point, *self._for(point.size, "beta"))
 

@@ -159,6 +159,21 @@ class LimitPath:
     n_iter: np.ndarray[tuple[int], np.dtype[np.int64]] = field(repr=False)
     status: tuple[Status, ...]
 
+    @classmethod
+    def _from_core(cls, found: "_core._LimitPath") -> Self:
+        return cls(
+            beta=found["beta"],
+            multipliers=found["multipliers"],
+            error_bound=found["error_bound"],
+            backward_error=found["backward_error"],
+            potential_value=found["potential_value"],
+            stationarity=found["stationarity"],
+            feasibility=found["feasibility"],
+            duality_gap=found["duality_gap"],
+            n_iter=found["n_iter"],
+            status=tuple(map(Status, found["status"])),
+        )
+
     @property
     def message(self) -> tuple[str, ...]:
         """One sentence for every start, with what to do about it."""

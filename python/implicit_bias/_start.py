@@ -35,6 +35,14 @@ class Start(NamedTuple):
         r""":math:`\ln\kappa = \tfrac12\ln AB`, (n_features,); -inf where a coordinate keeps its sign."""
         return 0.5 * (self.log_a_high + self.log_b_high) + 0.5 * (self.log_a_low + self.log_b_low)
 
+    @property
+    def kappa(self) -> Array:
+        r""":math:`\kappa`, (n_features,), to the last digits: the parts are not added before the exponential."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(
+                np.exp(0.5 * (self.log_a_high + self.log_b_high)) * np.exp(0.5 * (self.log_a_low + self.log_b_low))
+            )
+
 
 def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array) -> Start:
     """The unbiased start of a scale and a shape, each of length 1 or one a feature."""

@@ -162,16 +162,16 @@ class Flow:
         Their squares are S + 2β and S - 2β, S² = 4β² + κ². G itself is the other way, but at a scale of 10^-100000 it
         is 115,000 and its rounding costs five digits of sixteen: it is left to where β is close to underflow.
         """
-        log_a, log_b = self._net.start.log_a_high, self._net.start.log_b_high
+        start = self._net.start
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            log_kappa = self._net.log_kappa
-            larger = 2.0 * np.abs(self.beta) + np.hypot(2.0 * self.beta, np.exp(log_kappa))
-            smaller = np.exp(log_kappa - 0.5 * np.log(larger))
+            larger = 2.0 * np.abs(self.beta) + np.hypot(2.0 * self.beta, start.kappa)
+            smaller = np.exp(start.log_kappa - 0.5 * np.log(larger))
             exact, up = larger > SMALLEST, self.beta >= 0.0
             grown = np.where(up, np.sqrt(larger), smaller)
             decayed = np.where(up, smaller, np.sqrt(larger))
-            grown = np.where(exact, grown, np.exp(0.5 * log_a + self._dual))
-            decayed = np.where(exact, decayed, np.exp(0.5 * log_b - self._dual))
+            a = np.exp(0.5 * start.log_a_high + self._dual) * np.exp(0.5 * start.log_a_low)
+            b = np.exp(0.5 * start.log_b_high - self._dual) * np.exp(0.5 * start.log_b_low)
+            grown, decayed = np.where(exact, grown, a), np.where(exact, decayed, b)
         return grown, decayed
 
 

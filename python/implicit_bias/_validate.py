@@ -9,7 +9,9 @@ import math
 import numbers
 import operator
 import os
+import sys
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ Array = NDArray[np.float64]
 RTOL_RANGE = (1e-14, 0.1)
 #: A residual below the least one is round-off of `y` itself.
 TOL_RANGE = (1e-16, 0.1)
+#: Threads beyond this are not started: no problem is large enough, and the answer does not depend on them.
+MOST_JOBS = 256
 #: Largest |logarithm| of a scale: beyond it the spacing of binary64 numbers exceeds 1e-4.
 LARGEST_LOG = 1e12
 
@@ -129,12 +133,14 @@ def tol(value: object) -> float:
 
 def integer(name: str, value: object, least: int = 1) -> int:
     """An integer of at least `least` that is not a bool."""
-    try:
-        found = least - 1 if isinstance(value, bool | np.bool_) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        found = least - 1
+    found = least - 1
+    # Python counts True as an integer, and NumPy gives arrays and its own True an index.
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray):
+        found = operator.index(value)
     if found < least:
         raise ValueError(f"{name} must be an integer of at least {least}: got {shown(value)}")
+    if found > sys.maxsize:
+        raise ValueError(f"{name} must be an integer of at most {sys.maxsize}: got {shown(value)}")
     return found
 
 
@@ -163,7 +169,7 @@ def precision(value: object) -> None:
 def jobs(value: object) -> int:
     """A number of threads; None is every core this process may use."""
     if value is not None:
-        return integer("n_jobs", value)
+        return min(integer("n_jobs", value), MOST_JOBS)
     available = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(available(0)) if available else os.cpu_count() or 1
 
@@ -213,5 +219,5 @@ def exactly_one(names: tuple[str, str], values: tuple[object, object]) -> None:
 
 def shown(value: object) -> str:
     """`value` as a user would type it, cut where it is long."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

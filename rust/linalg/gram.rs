@@ -48,7 +48,7 @@ impl WeightedGram {
     /// Workspace for `n` rows and `d` columns: about `n d / 2` numbers at most, and one scaled panel a task.
     #[must_use]
     pub fn new(n: usize, d: usize) -> Self {
-        let width = n.div_ceil(STRIPS).next_multiple_of(LEAST_STRIP);
+        let width = n.div_ceil(STRIPS).max(1).next_multiple_of(LEAST_STRIP);
         let strips = n.div_ceil(width).max(1);
         let (useful, affordable) = (d.div_ceil(2 * PANEL), d / n.max(1));
         let parts = TASKS.div_ceil(strips).min(useful).min(affordable).max(1);

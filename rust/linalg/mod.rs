@@ -17,6 +17,10 @@
 //! result, and partial results are added in block order: the bits do not depend on the number of threads. Inside a block
 //! faer runs sequentially.
 //!
+//! # Shapes
+//!
+//! Arguments whose sizes do not fit together are a bug of the caller, and panic. Size zero is a size.
+//!
 //! # Non-finite input
 //!
 //! Products pass it on. Factorizations answer "no" (`false`, `None`, rank 0): none of them panics or loops.
@@ -34,6 +38,8 @@ mod shape;
 mod square;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod tridiagonal;
 mod tridiagonal_lu;
 mod weighted_qr;

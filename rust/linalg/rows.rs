@@ -7,7 +7,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns of one block of `Xᵀw`: its part of the result stays in the first-level cache while the rows go by.
-const COLUMN_BLOCK: usize = 1024;
+const COLUMN_BLOCK: usize = 512;
 /// Entries of `X` behind one block of rows of `X v`.
 const ROW_BLOCK_ENTRIES: usize = 1 << 14;
 

@@ -33,7 +33,7 @@ pub(super) fn triangle(x: Rows<'_>, s: &[f64], scale: &[f64], l: &mut SquareMatr
     if n > d || scale.iter().any(|scale| scale.is_nan()) {
         return false;
     }
-    let chunk = FEATURES.max(2 * n).min(d);
+    let chunk = FEATURES.max(2 * n).min(d).max(1);
     let block = BLOCK.min(n.max(1));
     let mut stacked = Mat::<f64>::zeros(n + chunk, n);
     let mut coefficients = Mat::<f64>::zeros(block, n);

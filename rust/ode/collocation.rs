@@ -69,7 +69,7 @@ impl<R: Real> Collocation<R> {
             self.add_to(R::ONE + ratio * *c, z);
             let last = &self.increments[self.increments.len() - self.dim..];
             for (z, end) in z.iter_mut().zip(last) {
-                *z = *z - *end;
+                *z -= *end;
             }
         }
     }

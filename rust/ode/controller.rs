@@ -117,7 +117,10 @@ mod tests {
     fn a_rejected_step_shrinks_at_least_by_the_safety_factor_whatever_the_error() {
         for err in [1.0 + 1e-15, 1.5, 1e3, 1e300, f64::INFINITY, f64::NAN] {
             let h_retry = rejected(0.1, err);
-            assert!((0.1 * CONTROL.min_factor..=0.1 * CONTROL.safety).contains(&h_retry), "error {err} retries {h_retry}");
+            assert!(
+                (0.1 * CONTROL.min_factor..=0.1 * CONTROL.safety).contains(&h_retry),
+                "error {err} retries {h_retry}"
+            );
         }
     }
 

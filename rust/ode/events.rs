@@ -148,7 +148,7 @@ fn bottom_of_dip<R: Real>(
             return None;
         }
         let point = (t, guard(t));
-        if !(point.1 > R::ZERO) {
+        if point.1 <= R::ZERO {
             return Some(point);
         }
         let (low, high) = if point.0 < middle.0 { (point, middle) } else { (middle, point) };

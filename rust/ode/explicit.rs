@@ -81,7 +81,11 @@ impl<R: Real> Explicit<R> {
         let (n, h, start) = (segment.y_new.len(), segment.h, segment.start);
         for stage in END + 1..ALL {
             self.stage_state(stage, start.y, h);
-            system.rhs(start.t + self.tableau.nodes[stage] * h, &self.state, &mut self.slopes[stage * n..(stage + 1) * n]);
+            system.rhs(
+                start.t + self.tableau.nodes[stage] * h,
+                &self.state,
+                &mut self.slopes[stage * n..(stage + 1) * n],
+            );
         }
         stats.rhs += (ALL - END - 1) as u64;
         let (ends, rest) = self.dense.split_at_mut(3 * n);
@@ -94,7 +98,9 @@ impl<R: Real> Explicit<R> {
         rest.fill(R::ZERO);
         for (row, out) in self.tableau.dense.iter().zip(rest.chunks_exact_mut(n)) {
             add_combination(out, row, &self.slopes, n);
-            out.iter_mut().for_each(|x| *x = h * *x);
+            for x in out {
+                *x *= h;
+            }
         }
         self.dense_is_ready = true;
     }
@@ -171,14 +177,7 @@ impl<R: Real, S: System<R>> Stepper<R, S> for Explicit<R> {
     }
 
     /// The dense output is of order 7, within one order of the method: nothing better is worth twelve evaluations.
-    fn refine(
-        &mut self,
-        system: &mut S,
-        segment: &Segment<'_, R>,
-        theta: R,
-        out: &mut [R],
-        stats: &mut Stats,
-    ) -> bool {
+    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool {
         self.interpolate(system, segment, theta, out, stats);
         true
     }

@@ -61,7 +61,7 @@ mod tests {
             for forest in forests {
                 let mut weights = vec![D::ONE; tableau.rows.len()];
                 for child in &forest {
-                    weights.iter_mut().zip(&list[*child].sums).for_each(|(w, sum)| *w = *w * *sum);
+                    weights.iter_mut().zip(&list[*child].sums).for_each(|(w, sum)| *w *= *sum);
                 }
                 let density = order as f64 * forest.iter().map(|child| list[*child].density).product::<f64>();
                 let sums = tableau.rows.iter().map(|row| apply(row, &weights)).collect();

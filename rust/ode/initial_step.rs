@@ -9,7 +9,7 @@
 /// Scaled error aimed at in the first step.
 const TARGET: f64 = 0.01;
 
-/// A step over which a straight line moves the state by one tolerance: short enough to measure `y''` with.
+/// A step over which a straight line moves the state by one tolerance: short enough to measure the change of the slope with.
 /// `fallback` if nothing moves.
 #[must_use]
 pub fn probe(slope: f64, fallback: f64) -> f64 {
@@ -17,18 +17,19 @@ pub fn probe(slope: f64, fallback: f64) -> f64 {
     if h > 0.0 && h.is_finite() { h.min(fallback) } else { fallback }
 }
 
-/// First step for a method of order `order` from `slope = ‖y'‖` and `bend = ‖y''‖` in the error norm.
+/// First step for a method of order `order` from `slope = ‖y'‖` and the `change` of the slope over a step `short`, both
+/// in the error norm. (The change, not `‖y''‖`: that overflows where time is measured in small units.)
 ///
 /// Never so long that a straight line would move the state by more than `1/rtol` tolerances, which is the state itself.
 /// Where the slope is 0 but is not going to stay so, the state may move by one tolerance.
 #[must_use]
-pub fn first_step(slope: f64, bend: f64, order: u32, rtol: f64, longest: f64) -> f64 {
+pub fn first_step(slope: f64, change: f64, short: f64, order: u32, rtol: f64, longest: f64) -> f64 {
     let most = (probe(slope, longest) / rtol).min(longest);
-    if slope == 0.0 || bend == 0.0 {
-        return most.min(bend.sqrt().recip());
+    if slope == 0.0 || change == 0.0 {
+        return most.min((short / change).sqrt());
     }
     let p = f64::from(order);
-    let tau = slope / bend;
+    let tau = short * (slope / change);
     // (TARGET τ^p / d₁)^(1/(p+1)), in factors that do not overflow alone.
     let h = (TARGET / slope).powf(1.0 / (p + 1.0)) * tau.powf(p / (p + 1.0));
     if h > 0.0 { h.min(most) } else { most }
@@ -40,35 +41,34 @@ mod tests {
 
     #[test]
     fn the_first_step_scales_with_the_unit_of_time() {
-        let here = first_step(1e5, 3e6, 7, 1e-10, f64::MAX);
-        // Slopes are per time, bends per time squared.
-        for unit in [1e-140_f64, 1e-3, 1e7, 1e140] {
-            let there = first_step(1e5 / unit, 3e6 / unit / unit, 7, 1e-10, f64::MAX);
+        let here = first_step(1e5, 30.0, 1e-5, 7, 1e-10, f64::MAX);
+        for unit in [1e-295_f64, 1e-3, 1e7, 1e295] {
+            let there = first_step(1e5 / unit, 30.0 / unit, 1e-5 * unit, 7, 1e-10, f64::MAX);
             assert!((there / unit / here - 1.0).abs() < 1e-12, "unit {unit}");
         }
     }
 
     #[test]
     fn the_first_step_meets_its_target_in_the_model() {
-        let (slope, bend, p) = (1e5, 3e6, 7);
-        let h = first_step(slope, bend, p, 1e-10, f64::MAX);
-        let model = slope * h * (h * bend / slope).powi(7);
+        let h = first_step(1e5, 30.0, 1e-5, 7, 1e-10, f64::MAX);
+        let tau = 1e5 / (30.0 / 1e-5);
+        let model = 1e5 * h * (h / tau).powi(7);
         assert!((model / TARGET - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn where_nothing_moves_the_whole_interval_is_tried() {
-        assert_eq!(first_step(0.0, 0.0, 3, 1e-6, 12.5), 12.5);
+        assert_eq!(first_step(0.0, 0.0, 12.5, 3, 1e-6, 12.5), 12.5);
     }
 
     #[test]
     fn a_slope_that_starts_at_zero_moves_the_state_by_one_tolerance() {
-        let h = first_step(0.0, 1e6, 7, 1e-10, f64::MAX);
+        let h = first_step(0.0, 10.0, 1e-5, 7, 1e-10, f64::MAX);
         assert!((1e6 * h * h - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_straight_line_moves_the_state_by_no_more_than_its_own_size() {
-        assert_eq!(first_step(100.0, 0.0, 3, 1e-6, f64::MAX), 1e-2 / 1e-6);
+        assert_eq!(first_step(100.0, 0.0, 0.01, 3, 1e-6, f64::MAX), 1e-2 / 1e-6);
     }
 }

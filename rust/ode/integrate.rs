@@ -8,6 +8,7 @@ use super::outcome::{Outcome, Stats, Status};
 use super::stepper::{Context, Segment, Start, Stepper, Trial};
 use super::system::System;
 use crate::real::Real;
+use core::cmp::Ordering;
 
 /// Integrate `y' = f(t, y)` from `(t, y)` to `t_end ≥ t` (which may be infinite) with `stepper`.
 ///
@@ -36,11 +37,15 @@ where
         return Err(InvalidOption { name: "y", found: y.len() as f64, expected: "as long as the system's dimension" });
     }
     if !(t.is_finite() && t <= t_end) {
-        return Err(InvalidOption { name: "t_end", found: t_end.to_f64(), expected: "at least the initial time, which must be finite" });
+        return Err(InvalidOption {
+            name: "t_end",
+            found: t_end.to_f64(),
+            expected: "at least the initial time, which must be finite",
+        });
     }
     let t_end = if t_end.is_finite() { t_end } else { R::from_f64(f64::MAX) };
     let mut run = Run::new(t, y, t_end, options);
-    let status = run.to_the_end(stepper, system, observer);
+    let status = run.go_to_the_end(stepper, system, observer);
     Ok(Outcome { t: run.t, y: run.y, status, stats: run.stats })
 }
 
@@ -86,7 +91,7 @@ impl<'a, R: Real> Run<'a, R> {
         }
     }
 
-    fn to_the_end<S, M, O>(&mut self, stepper: &mut M, system: &mut S, observer: &mut O) -> Status
+    fn go_to_the_end<S, M, O>(&mut self, stepper: &mut M, system: &mut S, observer: &mut O) -> Status
     where
         S: System<R>,
         M: Stepper<R, S>,
@@ -124,8 +129,8 @@ impl<'a, R: Real> Run<'a, R> {
         }
         system.set_error_weights(self.t, &self.y, &self.dy);
         let (h, t_new) = self.fit(h.min(system.step_cap(self.t, &self.y, &self.dy)));
-        // Written so that NaN ends here too.
-        if !(t_new > self.t) {
+        // NaN ends here too.
+        if t_new.partial_cmp(&self.t) != Some(Ordering::Greater) {
             return Turn::End(Status::StepTooSmall);
         }
         let start = Start { t: self.t, y: &self.y, dy: &self.dy };
@@ -149,8 +154,7 @@ impl<'a, R: Real> Run<'a, R> {
                 let segment = Segment { start, h, y_new: &self.y_new, dy_new: &self.dy_new };
                 let growth = stepper.accept(system, &segment, h_next / h.to_f64());
                 let kept = stepper.control().order == order;
-                self.history =
-                    History { last: kept.then_some(Accepted { h: h.to_f64(), err: error }), retried: false };
+                self.history = History { last: kept.then_some(Accepted { h: h.to_f64(), err: error }), retried: false };
                 self.stats.accepted += 1;
                 self.finish(h, t_new, growth, stepper, system, observer)
             }
@@ -185,7 +189,13 @@ impl<'a, R: Real> Run<'a, R> {
             Action::Continue => None,
             Action::Stop => Some(Status::Stopped),
             Action::StopAt(t) => {
-                let t = if t < self.t { self.t } else if t < t_new { t } else { t_new };
+                let t = if t < self.t {
+                    self.t
+                } else if t < t_new {
+                    t
+                } else {
+                    t_new
+                };
                 let mut inside = core::mem::take(&mut self.inside);
                 step.refined_at(system, t, &mut inside);
                 self.y.copy_from_slice(&inside);
@@ -225,10 +235,10 @@ impl<'a, R: Real> Run<'a, R> {
         system.rhs(self.t + h, &self.y_new, &mut self.dy_new);
         self.stats.rhs += 1;
         for ((d, new), old) in self.difference.iter_mut().zip(&self.dy_new).zip(&self.dy) {
-            *d = ((*new - *old) / h).to_f64();
+            *d = (*new - *old).to_f64();
         }
-        let bend = system.error_norm(&self.difference);
-        if bend.is_finite() { first_step(slope, bend, order, self.options.rtol, cap) } else { short }
+        let change = system.error_norm(&self.difference);
+        if change.is_finite() { first_step(slope, change, short, order, self.options.rtol, cap) } else { short }
     }
 
     /// The step to take when `h` is wanted, and where it ends: the end of the interval is met exactly, and not with a

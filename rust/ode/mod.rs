@@ -9,13 +9,39 @@
 //! | what can I set, what do I get back? | `options`, `outcome`, `observer` |
 //! | the loop | `integrate` |
 //! | what is a one-step method? | `stepper` |
-//! | stiff problems: Radau IIA of order 5, 9, 13 | `radau`, `newton`, `radau_tableau`, `collocation`, `order` |
+//! | stiff problems: Radau IIA of order 5, 9, 13 | `radau`, `newton`, `radau_method`, `radau_tableau`, `collocation`, `order` |
 //! | non-stiff problems: Dormand & Prince 8(5,3) | `explicit`, `explicit_tableau`, `stiffness` |
 //! | how long is a step? | `controller`, `initial_step` |
 //! | when does something happen inside a step? | `events` |
 //!
 //! Tolerances belong to the problem: [`System::error_norm`] scales an error so that 1 is the largest acceptable one, and
 //! the integrators compare with 1 only. Nothing assumes a scale of time or of the state.
+//!
+//! # Example
+//! A stiff problem, `y' = −10⁶ (y − cos t)`, to `t = 10`, watching for the first time at which `y` is no longer positive:
+//! ```
+//! use implicit_bias::linalg::SquareMatrix;
+//! use implicit_bias::ode::{Action, EventFinder, Options, Problem, Radau, Status, Step, integrate};
+//!
+//! let rhs = |t: f64, y: &[f64], dy: &mut [f64]| dy[0] = -1e6 * (y[0] - t.cos());
+//! let jacobian = |_t: f64, _y: &[f64], j: &mut SquareMatrix| j.set(0, 0, -1e6);
+//! let options = Options { rtol: 1e-9, ..Options::default() };
+//! let mut system = Problem::new(1, rhs, jacobian, options.rtol, 1e-9);
+//! let mut stepper = Radau::new(&system, &options);
+//! let mut finder = EventFinder::new(1);
+//! let mut watch = |system: &mut _, step: &mut Step<'_, f64, _>| {
+//!     let (from, to) = (step.t_old(), step.t_new);
+//!     match finder.find(from, to, |t, guard| step.at(system, t, guard)) {
+//!         Some(event) => Action::StopAt(event.t),
+//!         None => Action::Continue,
+//!     }
+//! };
+//! let end = integrate(&mut stepper, &mut system, 0.0, &[1.0], 10.0, &options, &mut watch)?;
+//! assert_eq!(end.status, Status::Stopped);
+//! // y follows cos t with a lag of 1e-6.
+//! assert!((end.t - (std::f64::consts::FRAC_PI_2 + 1e-6)).abs() < 1e-7);
+//! # Ok::<(), implicit_bias::ode::InvalidOption>(())
+//! ```
 
 mod collocation;
 mod controller;
@@ -33,6 +59,7 @@ mod outcome;
 mod problem;
 mod radau;
 mod radau_coefficients;
+mod radau_method;
 mod radau_tableau;
 mod stepper;
 mod stiffness;

@@ -9,6 +9,7 @@
 //! Hairer & Wanner, *Solving Ordinary Differential Equations II*, 2nd ed., IV.8: increments (8.4), transformation (8.6),
 //! stopping (8.10), divergence (8.11).
 
+use super::radau_method::RadauMethod;
 use super::radau_tableau::RadauTableau;
 use super::stepper::{Context, Start};
 use super::system::{Implicit, ShiftedSolver, System};
@@ -38,13 +39,15 @@ pub enum Convergence {
 /// taken for its last, whatever its size. Seen in the dual flow: errors of 1e-8 at every tolerance below that.
 const LEAST_CARRIED: f64 = 1e-3;
 
-/// When to stop.
+/// The stage equations of one step.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopping {
-    /// Scaled size (1 is the tolerance) that the remaining error may have.
-    pub tolerance: f64,
-    /// Most iterations.
-    pub limit: u32,
+pub struct Equations<'a, R> {
+    /// The method, whose shifts are prepared for `h`.
+    pub method: &'a RadauMethod<R>,
+    /// Where the step starts.
+    pub start: Start<'a, R>,
+    /// Its length.
+    pub h: R,
 }
 
 /// The stages of a step and the workspace of the iteration, for up to as many stages as it was made for.
@@ -91,17 +94,15 @@ impl<R: Real> Stages<R> {
         &self.z[(stages - 1) * self.dim..stages * self.dim]
     }
 
-    /// Iterate from the increments in `z`. The shifts `Λ/h` of `solver` are prepared.
+    /// Iterate from the increments in `z`.
     pub fn solve<S: Implicit<R>>(
         &mut self,
-        tableau: &RadauTableau<R>,
+        step: &Equations<'_, R>,
         system: &mut S,
         solver: &mut S::Solver,
-        start: Start<'_, R>,
-        h: R,
-        stopping: Stopping,
         context: &mut Context<'_>,
     ) -> Convergence {
+        let Equations { method: RadauMethod { tableau, stopping, .. }, start, h } = *step;
         self.eta = self.eta.max(LEAST_CARRIED).powf(0.8);
         let (mut last_size, mut last_quotient, mut rate) = (0.0, 0.0, 0.0);
         for iteration in 1..=stopping.limit {
@@ -134,7 +135,9 @@ impl<R: Real> Stages<R> {
                 return Convergence::Converged { iterations: iteration, rate };
             }
             let left = stopping.limit - iteration;
-            if iteration > 1 && let Some(factor) = too_slow(self.eta * size / stopping.tolerance, rate, left) {
+            if iteration > 1
+                && let Some(factor) = too_slow(self.eta * size / stopping.tolerance, rate, left)
+            {
                 return Convergence::Failed { factor };
             }
             last_size = size;
@@ -175,7 +178,7 @@ impl<R: Real> Stages<R> {
             for (a, z) in tableau.inverse[i * s..(i + 1) * s].iter().zip(self.z.chunks_exact(n)) {
                 let a = *a * inverse_h;
                 for (slope, z) in slopes.iter_mut().zip(z) {
-                    *slope = *slope - a * *z;
+                    *slope -= a * *z;
                 }
             }
             for (k, modes) in self.modes[..s * n].chunks_exact_mut(n).enumerate() {

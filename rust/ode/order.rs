@@ -13,7 +13,7 @@ const RAISE_BELOW: f64 = 0.002;
 const LOWER_ABOVE: f64 = 0.8;
 /// Steps in a row with failures of Newton's iteration that lower the order. Hairer & Wanner lower it at the first; but
 /// where solutions come in bursts, single failures mark the bursts, and the order pays off again right after them.
-const TROUBLE: u32 = 2;
+const TROUBLE: u32 = 3;
 /// Steps after a decrease before an increase: without hysteresis the order would flutter at the border.
 const PATIENCE: u32 = 10;
 
@@ -87,11 +87,13 @@ mod tests {
     }
 
     #[test]
-    fn newton_failing_once_is_forgiven_but_not_twice_in_a_row() {
+    fn newton_failing_now_and_then_is_forgiven_but_not_in_several_steps_in_a_row() {
         let mut select = loose();
-        assert_eq!(select.next(7, 0.1, 1.0, true), 7);
-        assert_eq!(select.next(7, 0.1, 1.0, false), 7);
-        assert_eq!(select.next(7, 0.1, 1.0, true), 7);
+        for _ in 0..10 {
+            assert!((1..TROUBLE).all(|_| select.next(7, 0.1, 1.0, true) == 7));
+            assert_eq!(select.next(7, 0.1, 1.0, false), 7);
+        }
+        assert!((1..TROUBLE).all(|_| select.next(7, 0.1, 1.0, true) == 7));
         assert_eq!(select.next(7, 0.1, 1.0, true), 5);
     }
 

@@ -80,9 +80,7 @@ mod tests {
 
     #[test]
     fn every_failure_says_what_to_do_about_it() {
-        for status in
-            [Status::MaxSteps, Status::StepTooSmall, Status::NotFinite, Status::Stiff, Status::Interrupted]
-        {
+        for status in [Status::MaxSteps, Status::StepTooSmall, Status::NotFinite, Status::Stiff, Status::Interrupted] {
             assert!(!status.is_success());
             assert!(status.message().contains(": "), "{status:?} has no remedy");
         }

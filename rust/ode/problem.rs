@@ -45,9 +45,15 @@ impl<R: Real, F: FnMut(R, &[R], &mut [R]), J> System<R> for Problem<F, J> {
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
-        // No error where nothing is tolerated is fine: 0/0 counts as 0.
-        let scaled = |(e, w): (&f64, &f64)| if *e == 0.0 { 0.0 } else { (e / w).powi(2) };
-        (e.iter().zip(&self.weights).map(scaled).sum::<f64>() / self.dim.max(1) as f64).sqrt()
+        // No error where nothing is tolerated is fine: 0/0 counts as 0. NaN and infinity come out as such.
+        let scaled = |(e, w): (&f64, &f64)| if *e == 0.0 { 0.0 } else { (e / w).abs() };
+        let parts = || e.iter().zip(&self.weights).map(scaled);
+        let largest = parts().fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most });
+        if largest == 0.0 || !largest.is_finite() {
+            return largest;
+        }
+        // Squares of slopes overflow where time is measured in small units.
+        largest * (parts().map(|x| (x / largest).powi(2)).sum::<f64>() / self.dim as f64).sqrt()
     }
 }
 

@@ -10,21 +10,17 @@
 //! `err = (γ/h·I − J)⁻¹ (f(t, y) − p'(0))`, and in the first step and after a rejection, where that may be far too
 //! large, `err = (γ/h·I − J)⁻¹ (f(t, y + err) − p'(0))` once more.
 //!
-//! The estimate is of order `s`, the step of order `2s − 1`. Controlling the estimate at the tolerance would waste half
-//! the digits; Hairer allows it `0.1 rtol^((s+1)/(2s))` where `rtol` is asked for, so that its `2s/(s+1)`-th power, the
-//! error, is at `rtol`.
-//!
 //! # Sources
 //! Hairer & Wanner, *Solving Ordinary Differential Equations II*, 2nd ed., IV.8: error (8.19), (8.20); step (8.21).
 //! Hairer & Wanner, *J. Comput. Appl. Math.* 111 (1999) 93–111.
 
 use super::collocation::Collocation;
 use super::controller::StepControl;
-use super::newton::{Convergence, Stages, Stopping};
+use super::newton::{Convergence, Equations, Stages};
 use super::options::Options;
 use super::order::OrderSelection;
 use super::outcome::Stats;
-use super::radau_tableau::RadauTableau;
+use super::radau_method::RadauMethod;
 use super::stepper::{Context, Segment, Start, Stepper, Trial};
 use super::system::{Implicit, ShiftedSolver};
 use crate::real::Real;
@@ -54,12 +50,11 @@ struct Memory {
 /// Radau IIA with order selection. `J` solves the shifted systems.
 #[derive(Debug)]
 pub struct Radau<R, J> {
-    tableau: [RadauTableau<R>; 3],
+    methods: [RadauMethod<R>; 3],
     /// Which of them.
     current: usize,
     select: OrderSelection,
     reuse_below: f64,
-    rtol: f64,
     solver: J,
     jacobian: Jacobian,
     /// The method and the step that the shifts of `solver` are prepared for.
@@ -81,11 +76,10 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         let n = system.dim();
         let select = OrderSelection::new(options.min_stages, options.max_stages, options.rtol);
         Self {
-            tableau: [3, 5, 7].map(RadauTableau::of_stages),
+            methods: [3, 5, 7].map(|stages| RadauMethod::new(stages, options.rtol)),
             current: (select.first() - 3) / 2,
             select,
             reuse_below: options.reuse_jacobian_below,
-            rtol: options.rtol,
             solver: system.new_solver(),
             jacobian: Jacobian::Stale,
             prepared: None,
@@ -102,22 +96,7 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
     /// Order of the method the next step will be tried with: 5, 9 or 13.
     #[must_use]
     pub fn order(&self) -> u32 {
-        4 * self.current as u32 + 5
-    }
-
-    /// How many tolerances the error estimate may be.
-    fn allowance(&self, method: usize) -> f64 {
-        let s = self.tableau[method].stages() as f64;
-        (0.1 * self.rtol.powf((1.0 - s) / (2.0 * s))).max(1.0)
-    }
-
-    /// Hairer's `κ = max(10ε/ρ, min(0.03, ρ^((s−1)/(s+1))))` relative to `ρ = 0.1 rtol^((s+1)/(2s))`.
-    fn stopping(&self, method: usize) -> Stopping {
-        let s = self.tableau[method].stages() as f64;
-        let allowance = self.allowance(method);
-        let loose = allowance * self.rtol;
-        let kappa = (10.0 * R::UNIT_ROUNDOFF / loose).max(loose.powf((s - 1.0) / (s + 1.0)).min(0.03));
-        Stopping { tolerance: kappa * allowance, limit: newton_limit(self.tableau[method].stages(), self.rtol) }
+        2 * self.methods[self.current].order - 1
     }
 
     /// Make the shifts ready. False if one of the matrices is singular or the shifts are not finite.
@@ -126,12 +105,14 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
             return true;
         }
         self.prepared = None;
-        let tableau = &self.tableau[method];
+        let tableau = &self.methods[method].tableau;
         let ready = (tableau.real_shift / h).is_finite()
             && self.solver.prepare_real(tableau.real_shift / h)
-            && tableau.complex_shifts.iter().enumerate().all(|(slot, (re, im))| {
-                (im / h).is_finite() && self.solver.prepare_complex(slot, re / h, im / h)
-            });
+            && tableau
+                .complex_shifts
+                .iter()
+                .enumerate()
+                .all(|(slot, (re, im))| (im / h).is_finite() && self.solver.prepare_complex(slot, re / h, im / h));
         if ready {
             self.prepared = Some((method, h));
         }
@@ -150,13 +131,16 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         if !self.prepare(method, h.to_f64()) {
             return Convergence::Failed { factor: 0.5 };
         }
-        let stopping = self.stopping(method);
-        self.stages.solve(&self.tableau[method], system, &mut self.solver, start, h, stopping, context)
+        let equations = Equations { method: &self.methods[method], start, h };
+        self.stages.solve(&equations, system, &mut self.solver, context)
     }
 
     /// First guess of the increments: the last collocation polynomial, extrapolated, or nothing.
+    ///
+    /// Extrapolated eight times its length it may be far off, and Newton fails. Beginning once more from nothing before
+    /// the step is shortened was tried on flows that come in bursts: more evaluations, and no fewer rejections.
     fn guess(&mut self, h: R) {
-        let tableau = &self.tableau[self.current];
+        let tableau = &self.methods[self.current].tableau;
         if self.collocation.is_empty() {
             self.stages.z.fill(R::ZERO);
         } else {
@@ -172,11 +156,11 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         h: R,
         stats: &mut Stats,
     ) -> f64 {
-        let allowance = self.allowance(self.current);
+        let allowance = self.methods[self.current].allowance;
         self.filtered_defect(start.dy, h, stats);
         let size = system.error_norm(&self.error) / allowance;
         let first = self.collocation.is_empty() || self.memory.retried;
-        if !(first && size >= 1.0) || !size.is_finite() {
+        if !(first && size >= 1.0 && size.is_finite()) {
             return size;
         }
         for ((shifted, y), e) in self.end.iter_mut().zip(start.y).zip(&self.error) {
@@ -193,10 +177,11 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
     /// `error = (γ/h·I − J)⁻¹ (slope − p'(0))`.
     fn filtered_defect(&mut self, slope: &[R], h: R, stats: &mut Stats) {
         let n = slope.len();
-        let weights = &self.tableau[self.current].left_slope;
+        let weights = &self.methods[self.current].tableau.left_slope;
         let inverse_h = R::ONE / h;
         for (i, (error, slope)) in self.error.iter_mut().zip(slope).enumerate() {
-            let sum = weights.iter().zip(self.stages.z[i..].iter().step_by(n)).fold(R::ZERO, |sum, (w, z)| sum + *w * *z);
+            let sum =
+                weights.iter().zip(self.stages.z[i..].iter().step_by(n)).fold(R::ZERO, |sum, (w, z)| sum + *w * *z);
             *error = (*slope - sum * inverse_h).to_f64();
         }
         self.solver.solve_real(&mut self.error);
@@ -206,10 +191,10 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
 
 impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
     fn control(&self) -> StepControl {
-        let s = self.tableau[self.current].stages();
-        let most = 2.0 * f64::from(newton_limit(s, self.rtol));
+        let RadauMethod { order, stopping, .. } = self.methods[self.current];
+        let most = 2.0 * f64::from(stopping.limit);
         let safety = 0.9 * (1.0 + most) / (f64::from(self.memory.iterations.max(1)) + most);
-        StepControl { order: s as u32, safety, min_factor: 0.2, max_factor: 8.0, predictive: true }
+        StepControl { order, safety, min_factor: 0.2, max_factor: 8.0, predictive: true }
     }
 
     fn attempt(&mut self, system: &mut S, start: Start<'_, R>, h: R, context: &mut Context<'_>) -> Trial {
@@ -241,7 +226,7 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
             Convergence::Converged { iterations, rate } => {
                 (self.memory.iterations, self.memory.rate) = (iterations, rate);
                 let error = self.estimate(system, start, h, context.stats);
-                let increment = self.stages.end(self.tableau[self.current].stages());
+                let increment = self.stages.end(self.methods[self.current].tableau.stages());
                 for ((end, y), z) in self.end.iter_mut().zip(start.y).zip(increment) {
                     *end = *y + *z;
                 }
@@ -260,7 +245,7 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
     }
 
     fn accept(&mut self, _system: &mut S, segment: &Segment<'_, R>, growth: f64) -> f64 {
-        let tableau = &self.tableau[self.current];
+        let tableau = &self.methods[self.current].tableau;
         self.collocation.set(&tableau.nodes, &self.stages.z);
         self.last = (segment.h, self.current);
         let Memory { rate, trouble, .. } = self.memory;
@@ -277,19 +262,12 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         self.collocation.add_to(theta, out);
     }
 
-    fn refine(
-        &mut self,
-        system: &mut S,
-        segment: &Segment<'_, R>,
-        theta: R,
-        out: &mut [R],
-        stats: &mut Stats,
-    ) -> bool {
+    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool {
         let method = self.last.1;
-        let Self { tableau, collocation, stages, .. } = self;
+        let Self { methods, collocation, stages, .. } = self;
         let n = out.len();
         stages.z.fill(R::ZERO);
-        for (c, z) in tableau[method].nodes.iter().zip(stages.z.chunks_exact_mut(n)) {
+        for (c, z) in methods[method].tableau.nodes.iter().zip(stages.z.chunks_exact_mut(n)) {
             collocation.add_to(theta * *c, z);
         }
         // Begun from the dense output, not from an extrapolation: the rate of the step says nothing about this one.
@@ -297,17 +275,10 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         let mut context = Context { stats, interrupted: &mut || false };
         let result = self.newton(method, system, segment.start, theta * segment.h, &mut context);
         self.stages.forget_rate();
-        let increment = self.stages.end(self.tableau[method].stages());
+        let increment = self.stages.end(self.methods[method].tableau.stages());
         for ((out, y), z) in out.iter_mut().zip(segment.start.y).zip(increment) {
             *out = *y + *z;
         }
         matches!(result, Convergence::Converged { .. })
     }
-}
-
-/// Most Newton iterations with `s` stages: 7, 12, 17 as in Hairer's program, which has 16 digits to gain; in proportion
-/// more where `rtol` asks for more.
-fn newton_limit(s: usize, rtol: f64) -> u32 {
-    let base = 7 + (s as u32 - 3) * 5 / 2;
-    (f64::from(base) * (-rtol.log10() / 16.0).max(1.0)).ceil() as u32
 }

@@ -25,7 +25,7 @@ pub struct RadauTableau<R> {
 impl<R: Real> RadauTableau<R> {
     /// The method with 3, 5 or 7 stages; order `2s − 1`. Other numbers are taken for the next smaller of these.
     #[must_use]
-    pub fn of_stages(stages: usize) -> Self {
+    pub fn of_stages(stages: u32) -> Self {
         match stages {
             ..5 => Self::new(&RADAU_5),
             5..7 => Self::new(&RADAU_9),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::real::DoubleDouble;
 
-    const STAGES: [usize; 3] = [3, 5, 7];
+    const STAGES: [u32; 3] = [3, 5, 7];
 
     fn powi<R: Real>(x: R, k: usize) -> R {
         (0..k).fold(R::ONE, |p, _| p * x)
@@ -83,7 +83,7 @@ mod tests {
                 if i != k {
                     let factor = row[k] / top[k];
                     for (entry, above) in row.iter_mut().zip(&top) {
-                        *entry = *entry - factor * *above;
+                        *entry -= factor * *above;
                     }
                 }
             }
@@ -94,7 +94,7 @@ mod tests {
     /// The residuals of B(2s−1), C(s) and D(s−1), which together imply order 2s − 1 (Butcher; Hairer & Wanner II, IV.5).
     /// A sum of s products of numbers up to 60 with sum below 1 has a rounding error below 60·s·u; the elimination
     /// loses two digits more.
-    fn largest_residual<R: Real>(stages: usize) -> f64 {
+    fn largest_residual<R: Real>(stages: u32) -> f64 {
         let tableau = RadauTableau::<R>::of_stages(stages);
         let (s, b) = (tableau.stages(), weights(&tableau));
         let count = |k: usize| R::from_f64(k as f64);
@@ -108,7 +108,9 @@ mod tests {
             // C(k), multiplied by A⁻¹: A⁻¹ c^k / k = c^(k−1).
             for i in 0..s {
                 let row = tableau.inverse[i * s..(i + 1) * s].iter().zip(&tableau.nodes);
-                check(row.fold(R::ZERO, |sum, (a, c)| sum + *a * powi(*c, k)) / count(k) - powi(tableau.nodes[i], k - 1));
+                check(
+                    row.fold(R::ZERO, |sum, (a, c)| sum + *a * powi(*c, k)) / count(k) - powi(tableau.nodes[i], k - 1),
+                );
             }
         }
         for k in 1..s {
@@ -144,7 +146,7 @@ mod tests {
         // p(θ) = θ^k, k = 1..s, has p'(0) = 1 for k = 1 and 0 otherwise.
         for stages in STAGES {
             let tableau = RadauTableau::<DoubleDouble>::of_stages(stages);
-            for k in 1..=stages {
+            for k in 1..=tableau.stages() {
                 let terms = tableau.left_slope.iter().zip(&tableau.nodes);
                 let slope = terms.fold(DoubleDouble::ZERO, |sum, (w, c)| sum + *w * powi(*c, k));
                 let expected = if k == 1 { DoubleDouble::ONE } else { DoubleDouble::ZERO };
@@ -157,7 +159,7 @@ mod tests {
     fn the_transformation_takes_the_inverse_to_its_real_block_form() {
         for stages in STAGES {
             let tableau = RadauTableau::<f64>::of_stages(stages);
-            let s = stages;
+            let s = tableau.stages();
             let entry = |m: &[f64], i: usize, j: usize| m[i * s + j];
             let mut blocks = vec![0.0; s * s];
             blocks[0] = tableau.real_shift;
@@ -170,7 +172,8 @@ mod tests {
                 for j in 0..s {
                     let product = |a: &[f64], b: &[f64]| (0..s).map(|k| entry(a, i, k) * entry(b, k, j)).sum::<f64>();
                     // Entries of A⁻¹ and of T⁻¹ stay below 300: 7 products, 1e-16 each.
-                    let difference = product(&tableau.inverse, &tableau.from_modes) - product(&tableau.from_modes, &blocks);
+                    let difference =
+                        product(&tableau.inverse, &tableau.from_modes) - product(&tableau.from_modes, &blocks);
                     assert!(difference.abs() < 1e-12);
                     let unit = if i == j { 1.0 } else { 0.0 };
                     assert!((product(&tableau.from_modes, &tableau.to_modes) - unit).abs() < 1e-12);

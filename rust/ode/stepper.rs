@@ -74,14 +74,7 @@ pub trait Stepper<R: Real, S: System<R>> {
     fn interpolate(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats);
 
     /// The accepted step cut at the fraction `theta`, as accurate as a step of that length. False if that failed.
-    fn refine(
-        &mut self,
-        system: &mut S,
-        segment: &Segment<'_, R>,
-        theta: R,
-        out: &mut [R],
-        stats: &mut Stats,
-    ) -> bool;
+    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool;
 
     /// True if stability has limited the steps of late.
     fn is_stiff(&self) -> bool {

@@ -48,7 +48,9 @@ mod tests {
 
     fn after(pattern: &[f64]) -> bool {
         let mut stiffness = Stiffness::default();
-        pattern.iter().for_each(|h_rho| stiffness.observe(*h_rho));
+        for h_rho in pattern {
+            stiffness.observe(*h_rho);
+        }
         stiffness.is_stiff()
     }
 

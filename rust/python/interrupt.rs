@@ -25,14 +25,15 @@ pub fn run<T: Send>(
 ) -> PyResult<(T, Option<PyErr>)> {
     let pool = pool(n_jobs)?;
     let stop = AtomicBool::new(false);
-    let asked = || stop.load(Ordering::Relaxed);
+    let asked: &(dyn Fn() -> bool + Sync) = &|| stop.load(Ordering::Relaxed);
     let mut interruption = None;
     let outcome = py.detach(|| {
         let (done, wait) = sync_channel(1);
         pool.in_place_scope(|scope| {
-            scope.spawn(|_| {
+            scope.spawn(move |_| {
+                // A panic drops the sender, which ends the wait and is raised by the scope.
                 // The receiver outlives the scope: sending cannot fail while it waits.
-                let _ = done.send(work(&asked));
+                let _ = done.send(work(asked));
             });
             loop {
                 match wait.recv_timeout(LISTEN) {

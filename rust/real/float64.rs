@@ -38,7 +38,7 @@ impl Real for f64 {
         f64::is_finite(self)
     }
 
-    /// `|error| ≤ (⌈n/32⌉ + 5) u Σ|x_i v_i|` to first order (Higham, *Accuracy and Stability of Numerical Algorithms*,
+    /// `|error| ≤ (n/32 + 7) u Σ|x_i v_i|` to first order (Higham, *Accuracy and Stability of Numerical Algorithms*,
     /// 2nd ed., sec. 3.1, for 32 interleaved sums folded pairwise); `n u Σ|x_i v_i|` below 32 entries.
     #[inline]
     fn dot(x: &[f64], v: &[Self]) -> Self {

@@ -1,4 +1,4 @@
-"""What the tests share: golden files parsed without rounding, the published data, and the marker `soak`."""
+"""What the tests share: golden files, parsed without rounding anything."""
 
 import json
 from decimal import Decimal
@@ -7,19 +7,6 @@ from pathlib import Path
 import pytest
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: a minute or so; part of the normal run")
-    config.addinivalue_line("markers", "soak: many minutes; only run when asked for by `-m soak`")
-
-
-def pytest_collection_modifyitems(config, items):
-    if "soak" in config.getoption("markexpr"):
-        return
-    soak = [item for item in items if item.get_closest_marker("soak")]
-    items[:] = [item for item in items if not item.get_closest_marker("soak")]
-    config.hook.pytest_deselected(items=soak)
 
 
 def _inputs(value):

@@ -70,13 +70,14 @@ impl Point {
         }
     }
 
-    /// The attainable residual `max_n {4ε(|X||β| + |y|) + ε|X|(|β|(|ln κ| + 2|Q||ν|))}_n` (THEORY §1).
+    /// The attainable residual `max_n {4ε(|X||β| + |y|) + ε|X|(|β|(|root| + |z|) + S |Q||ν|)}_n` (THEORY §1).
     fn floor(&mut self, space: &RowSpace<'_>, start: &Exponents) -> f64 {
         let magnitudes: Vec<f64> = self.nu.iter().map(|v| v.abs()).collect();
         space.rows().apply_transposed_abs(&magnitudes, &mut self.exponent);
         for (i, (weighted, path)) in self.weighted.iter_mut().zip(&self.exponent).enumerate() {
-            let (exponent, _) = start.sizes(i, *path);
-            *weighted = self.beta[i].abs() * (4.0 + exponent);
+            let (exponent, _) = start.sizes(i, self.g[i]);
+            // Round-off in the sum z moves β by S, not by β: the two differ where |β| ≪ √(AB).
+            *weighted = self.beta[i].abs() * (4.0 + exponent) + self.slope[i] * path;
         }
         space.samples().apply_abs(&self.weighted, &mut self.bound);
         let with_targets = self.bound.iter().zip(&space.y).map(|(b, y)| b + 4.0 * y.abs());

@@ -81,6 +81,15 @@ impl Exponents {
         self.plain.iter().map(root).fold(f64::INFINITY, f64::min)
     }
 
+    /// The size of the largest exponent at the start.
+    pub fn largest_root(&self) -> f64 {
+        let root = |s: &Side<f64>| match *s {
+            Side::Both { root, .. } | Side::Plus { log_a: root } | Side::Minus { log_b: root } => root.abs(),
+            Side::Neither => 0.0,
+        };
+        self.plain.iter().map(root).fold(0.0, f64::max)
+    }
+
     /// The mean `½ ln(AB)` of the two-sided coordinates, by which starts are sorted.
     pub fn mean_root(&self) -> f64 {
         let roots = self.plain.iter().filter_map(|s| if let Side::Both { root, .. } = s { Some(*root) } else { None });

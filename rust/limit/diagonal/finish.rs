@@ -11,7 +11,7 @@ use crate::potential::Start;
 
 use super::exponents::Exponents;
 use super::kkt::Conditions;
-use super::refine::Refined;
+use super::refine::{Frame, Refined};
 use super::row_space::RowSpace;
 use super::solve::{End, Outcome, Workspace};
 use super::{Limit, Options, judge, relative_residual};
@@ -20,6 +20,8 @@ use super::{Limit, Options, judge, relative_residual};
 const TIGHT: f64 = 1e-10;
 /// A binary64 residual above this part of the targets does.
 const SMALL_RESIDUAL: f64 = 1e-13;
+/// Binary64 exponents longer than this cost more digits than the reported errors should.
+const SHORT: f64 = 100.0;
 /// Movement of the exponents since the last factorization up to which it also serves the certificate.
 const NEARBY: f64 = 0.03;
 
@@ -28,6 +30,8 @@ pub(super) struct Finished {
     /// Multipliers of all samples.
     nu: Vec<f64>,
     beta: Vec<f64>,
+    /// `β(ν)`, of which `beta` is the rounded value.
+    there: Vec<f64>,
     bound: Option<Vec<f64>>,
     backward: Vec<f64>,
     systems: usize,
@@ -36,15 +40,16 @@ pub(super) struct Finished {
 impl Finished {
     /// Refine and certify the point in the workspace.
     pub fn of(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, options: &Options) -> Self {
+        let bounds = options.bounds;
         if space.kernel().is_some() {
-            let plain = Self::in_binary64(space, start, work, outcome, options.bounds);
-            if outcome.end == End::Interrupted || plain.suffices(space, work) {
+            let plain = Self::in_binary64(space, start, work, outcome, bounds);
+            if outcome.end == End::Interrupted || (start.largest_root() <= SHORT && plain.suffices(space, work)) {
                 return plain;
             }
-            return Self::refined(space, start, work, outcome, options.bounds).unwrap_or(plain);
+            return Self::refined(space, start, work, outcome, bounds).unwrap_or(plain);
         }
-        Self::refined(space, start, work, outcome, options.bounds)
-            .unwrap_or_else(|| Self::in_binary64(space, start, work, outcome, false))
+        let refined = Self::refined(space, start, work, outcome, bounds);
+        refined.unwrap_or_else(|| Self::refined_in_basis(space, start, work, outcome, bounds))
     }
 
     fn in_binary64(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
@@ -76,7 +81,25 @@ impl Finished {
                 factor_error: certificate::by_gram(x, &work.cholesky),
             })
         });
-        Self { nu, beta, bound, backward, systems: outcome.systems }
+        Self { nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems }
+    }
+
+    /// Refine in the orthonormal basis, for data so badly conditioned that no multipliers of the samples reproduce `Qᵀw`.
+    /// The theorem does not speak of that point: the bound is infinite.
+    fn refined_in_basis(space: &RowSpace<'_>, start: &Exponents, work: &mut Workspace, outcome: Outcome, bounds: bool) -> Self {
+        let x = space.samples();
+        let plain = Self::in_binary64(space, start, work, outcome, false);
+        let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
+        let point = Refined::from(frame, start, &work.point().nu, None);
+        let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
+        let after = accuracy::in_binary64_residual(x, &space.y, &beta);
+        let bound = bounds.then(|| vec![f64::INFINITY; x.d()]);
+        if !(largest(&after) <= largest(&work.point().residual)) {
+            return Self { bound, ..plain };
+        }
+        let noise = accuracy::residual_noise(x, &space.y, &beta);
+        let backward = after.iter().zip(&noise).map(|(r, e)| r.abs() + e).collect();
+        Self { nu: plain.nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems + point.systems }
     }
 
     /// Is nothing to be gained from double-double?
@@ -96,7 +119,9 @@ impl Finished {
         let x = if gathered.is_empty() { all } else { Rows::from_parts(&gathered, basic.len(), all.d()) };
         let pick = |v: &[f64]| -> Vec<f64> { basic.iter().map(|i| v[*i]).collect() };
         let y = pick(&space.y);
-        let mut point = Refined::from(x, &y, start, &pick(&nu));
+        let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
+        let frame = Frame { basis: x, x, y: &y, whiten: None };
+        let mut point = Refined::from(frame, start, &pick(&nu), known);
         let before = largest(&work.point().residual);
         let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
         // Compared in the same precision; a residual at round-off may come out either way.
@@ -117,7 +142,7 @@ impl Finished {
         for (i, multiplier) in basic.iter().zip(&point.nu) {
             nu[*i] = multiplier.to_f64();
         }
-        Some(Self { nu, beta, bound, backward, systems: outcome.systems + point.systems })
+        Some(Self { nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems + point.systems })
     }
 
     /// In the user's units, with the optimality conditions and the status.
@@ -128,6 +153,7 @@ impl Finished {
         space.least_multipliers(&mut self.nu);
         units.multipliers_out(&mut self.nu);
         units.coefficients_out(&mut self.beta);
+        units.coefficients_out(&mut self.there);
         units.residuals_out(&mut self.backward);
         let bound = self.bound.map(|mut bound| {
             units.coefficients_out(&mut bound);
@@ -137,7 +163,7 @@ impl Finished {
         });
         let mut targets = space.y.clone();
         units.residuals_out(&mut targets);
-        let conditions = Conditions::of(x, &targets, start, &self.beta, &self.nu);
+        let conditions = Conditions::of(x, &targets, start, &self.beta, &self.there, &self.nu);
         Limit {
             beta: self.beta,
             multipliers: self.nu,

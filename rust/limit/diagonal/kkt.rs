@@ -42,17 +42,13 @@ pub struct Report {
 }
 
 impl Conditions {
-    /// Evaluate for projected targets `y`.
-    pub(super) fn of(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], nu: &[f64]) -> Self {
-        let exponents = Exponents::of(start, 0);
-        let (mut g, mut there, mut slope) = (vec![0.0; x.d()], vec![0.0; x.d()], vec![0.0; x.d()]);
-        x.apply_transposed(nu, &mut g);
-        exponents.evaluate(&g, &mut there, &mut slope, &mut Scratch::default());
+    /// Evaluate for projected targets `y`; `there` is `β(ν)`.
+    pub(super) fn of(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], there: &[f64], nu: &[f64]) -> Self {
         let residual = accuracy::in_binary64_residual(x, y, beta);
-        let off = beta.iter().zip(&there).fold(0.0, |m, (b, t)| f64::max(m, (b - t).abs()));
+        let off = beta.iter().zip(there).fold(0.0, |m, (b, t)| f64::max(m, (b - t).abs()));
         let entropies = start.log_a.iter().zip(&start.log_b);
         let entropies = entropies.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() });
-        let (potential_value, towards) = entropies.zip(beta.iter().zip(&there)).fold((0.0, 0.0), |sum, (q, (b, t))| {
+        let (potential_value, towards) = entropies.zip(beta.iter().zip(there)).fold((0.0, 0.0), |sum, (q, (b, t))| {
             (sum.0 + q.value(*b), sum.1 + hyperbolic_entropy::bregman(*b, *t, q.log_kappa()))
         });
         let work: f64 = residual.iter().zip(nu).map(|(r, nu)| r * nu).sum();
@@ -86,7 +82,11 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     space.units().multipliers_out(&mut multipliers);
     let mut targets = space.y.clone();
     space.units().residuals_out(&mut targets);
-    let conditions = Conditions::of(x, &targets, start, beta, &multipliers);
+    let (mut g, mut there, mut slope) = (vec![0.0; x.d()], vec![0.0; x.d()], vec![0.0; x.d()]);
+    space.rows().apply_transposed(&fitted, &mut g);
+    exponents.evaluate(&g, &mut there, &mut slope, &mut Scratch::default());
+    space.units().coefficients_out(&mut there);
+    let conditions = Conditions::of(x, &targets, start, beta, &there, &multipliers);
     let error_bound = distance_bound(beta, &limit);
     let noise = accuracy::residual_noise(x, &targets, beta);
     let residual = accuracy::in_binary64_residual(x, &targets, beta);

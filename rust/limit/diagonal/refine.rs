@@ -12,24 +12,43 @@ use super::accuracy::{self, Errors};
 use super::certificate;
 use super::dual::largest;
 use super::exponents::Exponents;
+use super::row_space::RowSpace;
 
 /// Steps at most; two are the rule, each further one a sign of a factorization with few digits.
-const STEPS: usize = 12;
+const STEPS: usize = 20;
 /// A step that moves no exponent by more than this changes no digit of a binary64 coefficient.
 const SETTLED: f64 = 1e-20;
-/// Movement of the exponents above which the factorization is renewed.
-const RENEW: f64 = 1e-3;
+/// Movement of the exponents above which the factorization is renewed to step with; each step gains about this factor.
+const RENEW: f64 = 0.1;
+/// … and to prove with.
+const RENEW_PROOF: f64 = 1e-3;
 /// Relative size of slopes below which a coefficient is evaluated in binary64.
 const NEGLIGIBLE: f64 = 1.0 / (1u128 << 64) as f64;
+/// Movement of the exponents that no step of refinement may exceed: the point is next to the limit already.
+const ASTRAY: f64 = 0.5;
+/// Least and largest lift of the slopes, relative to the largest, where steps go astray.
+const LIFTS: (f64, f64) = (1e-14, 1e-6);
 /// Above this error of the factored kernel its square root is factored instead (`√S Xᵀ = QR`).
 const DOUBTFUL: f64 = 1e-3;
+
+/// What is refined, and in which coordinates.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    /// Vectors that span the row space: `G` is their combination with the multipliers.
+    pub basis: Rows<'a>,
+    /// The samples whose targets are to be met.
+    pub x: Rows<'a>,
+    pub y: &'a [f64],
+    /// How residuals are brought to the coordinates of the basis; `None` where the samples are the basis.
+    pub whiten: Option<&'a RowSpace<'a>>,
+}
 
 /// A refined point.
 #[derive(Debug)]
 pub(super) struct Refined {
-    /// Multipliers of the samples in `x`.
+    /// Multipliers of the basis.
     pub nu: Vec<DoubleDouble>,
-    /// `G = Xᵀν`.
+    /// `G`.
     pub g: Vec<DoubleDouble>,
     /// Coefficients.
     pub beta: Vec<DoubleDouble>,
@@ -37,7 +56,7 @@ pub(super) struct Refined {
     pub slope: Vec<f64>,
     /// `y − Xβ`, rounded.
     pub residual: Vec<f64>,
-    /// Systems formed and factored.
+    /// Systems formed and factored on the way, not counting one for the certificate.
     pub systems: usize,
     /// Factor of the kernel near the point, if there is one without a shift, with its error and the movement since.
     factor: Option<Factor>,
@@ -49,13 +68,15 @@ struct Factor {
     cholesky: Cholesky,
     error: f64,
     moved: f64,
-    /// A diagonal shift was needed: good enough to step with, not to prove with.
-    shifted: bool,
+    /// What was added to the kernel, relatively. Above 0: good enough to step with, not to prove with.
+    lift: f64,
 }
 
 impl Refined {
-    /// Refine the limit of `(x, y)` from the multipliers `nu`.
-    pub fn from(x: Rows<'_>, y: &[f64], start: &Exponents, nu: &[f64]) -> Self {
+    /// Refine the limit from the multipliers `nu` of the basis. `known`: an unshifted factor of the kernel nearby, and
+    /// how far the exponents have moved since.
+    pub fn from(frame: Frame<'_>, start: &Exponents, nu: &[f64], known: Option<(&Cholesky, f64)>) -> Self {
+        let x = frame.x;
         let zero = DoubleDouble::ZERO;
         let mut point = Self {
             nu: nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect(),
@@ -64,29 +85,34 @@ impl Refined {
             slope: vec![0.0; x.d()],
             residual: vec![0.0; x.n()],
             systems: 0,
-            factor: None,
+            factor: known.map(|(cholesky, moved)| Factor {
+                error: certificate::by_gram(frame.basis, cholesky),
+                cholesky: cholesky.clone(),
+                moved,
+                lift: 0.0,
+            }),
             floor: 0.0,
         };
-        point.evaluate(x, y, start);
+        point.evaluate(frame, start);
         for _ in 0..STEPS {
-            if !point.step(x, y, start) {
+            if !point.step(frame, start) {
                 break;
             }
         }
         point
     }
 
-    /// What round-off can have done to the point.
+    /// What round-off can have done to the point, where the samples are the basis.
     pub fn errors(&self, x: Rows<'_>, y: &[f64], start: &Exponents) -> Errors {
         accuracy::in_double_double(x, y, start, &self.nu, &self.g, &self.slope, self.floor, &self.beta, &self.residual)
     }
 
-    /// The proven bound of every coefficient rounded to binary64.
+    /// The proven bound of every coefficient rounded to binary64, where the samples are the basis.
     pub fn certify(&mut self, x: Rows<'_>, errors: &Errors) -> Vec<f64> {
-        if self.factor.as_ref().is_none_or(|f| f.shifted || f.moved > RENEW) {
+        if self.factor.as_ref().is_none_or(|f| f.lift > 0.0 || f.moved > RENEW_PROOF || f.error > DOUBTFUL) {
             self.factorize(x);
         }
-        match self.factor.as_ref().filter(|f| !f.shifted) {
+        match self.factor.as_ref().filter(|f| f.lift == 0.0) {
             None => vec![f64::INFINITY; x.d()],
             Some(factor) => certificate::certify(&certificate::Evidence {
                 x,
@@ -102,8 +128,9 @@ impl Refined {
         }
     }
 
-    fn evaluate(&mut self, x: Rows<'_>, y: &[f64], start: &Exponents) {
-        x.apply_transposed(&self.nu, &mut self.g);
+    fn evaluate(&mut self, frame: Frame<'_>, start: &Exponents) {
+        let (x, y) = (frame.x, frame.y);
+        frame.basis.apply_transposed(&self.nu, &mut self.g);
         // Slopes of the first evaluation are not known yet: everything is evaluated exactly then.
         self.floor = NEGLIGIBLE * largest(&self.slope);
         start.evaluate_exactly(&self.g, self.floor, &mut self.beta, &mut self.slope);
@@ -114,56 +141,99 @@ impl Refined {
     }
 
     /// One step of refinement. False if nothing is left to gain; the point is then the better of the two.
-    fn step(&mut self, x: Rows<'_>, y: &[f64], start: &Exponents) -> bool {
-        if self.factor.as_ref().is_none_or(|f| f.moved > RENEW) && !self.factorize(x) {
+    fn step(&mut self, frame: Frame<'_>, start: &Exponents) -> bool {
+        if self.factor.as_ref().is_none_or(|f| f.moved > RENEW) {
+            self.systems += 1;
+            // Once slopes had to be lifted they stay lifted: the null space is still there.
+            let lift = self.factor.as_ref().map_or(0.0, |f| f.lift);
+            let renewed = if lift > 0.0 { self.lift(frame.basis, lift) } else { self.factorize(frame.basis) };
+            if !renewed && !self.regularize(frame.basis) {
+                return false;
+            }
+        }
+        let Some((step, moved)) = self.direction(frame) else { return false };
+        if moved <= SETTLED {
             return false;
         }
-        let Some(factor) = &mut self.factor else { return false };
-        let mut step = self.residual.clone();
-        factor.cholesky.solve(&mut step);
-        let mut movement = vec![0.0; x.d()];
-        x.apply_transposed(&step, &mut movement);
-        let moved = 2.0 * largest(&movement);
-        if !(moved > SETTLED && moved < 1.0) {
-            return false;
+        if !(moved < ASTRAY) {
+            return self.regularize(frame.basis);
         }
-        let before = (self.nu.clone(), largest(&self.residual));
+        let (nu, before) = (self.nu.clone(), largest(&self.residual));
         self.nu.iter_mut().zip(&step).for_each(|(nu, step)| *nu += DoubleDouble::from_f64(*step));
-        self.evaluate(x, y, start);
+        self.evaluate(frame, start);
         let after = largest(&self.residual);
-        if !(after < before.1) {
-            self.nu = before.0;
-            self.evaluate(x, y, start);
-            return false;
+        if !(after < before) {
+            self.nu = nu;
+            self.evaluate(frame, start);
+            return self.regularize(frame.basis);
         }
         if let Some(factor) = &mut self.factor {
             factor.moved += moved;
         }
         // Progress by less than a half is the factorization's last digit.
-        after < 0.5 * before.1
+        after < 0.5 * before
+    }
+
+    /// `H⁻¹r` and the movement of the exponents that it brings.
+    fn direction(&self, frame: Frame<'_>) -> Option<(Vec<f64>, f64)> {
+        let factor = self.factor.as_ref()?;
+        let mut step = vec![0.0; frame.basis.n()];
+        match frame.whiten {
+            Some(space) => space.whiten(&self.residual, &mut step),
+            None => step.copy_from_slice(&self.residual),
+        }
+        factor.cholesky.solve(&mut step);
+        let mut movement = vec![0.0; frame.basis.d()];
+        frame.basis.apply_transposed(&step, &mut movement);
+        Some((step, 2.0 * largest(&movement)))
+    }
+
+    /// Lift all slopes further. Where fewer coefficients than samples are away from 0 the kernel is singular to working
+    /// precision, and round-off of the residual in its null space would send `ν` far away for nothing; lifted slopes
+    /// keep such directions still and converge in the others all the same. False when lifted as far as makes sense.
+    fn regularize(&mut self, basis: Rows<'_>) -> bool {
+        let lift = self.factor.as_ref().map_or(0.0, |f| f.lift);
+        let lift = f64::max(LIFTS.0, 100.0 * lift);
+        lift <= LIFTS.1 && self.lift(basis, lift)
+    }
+
+    /// Factor the kernel of slopes that are lifted by this part of the largest.
+    fn lift(&mut self, basis: Rows<'_>, lift: f64) -> bool {
+        let floor = lift * largest(&self.slope);
+        let lifted: Vec<f64> = self.slope.iter().map(|s| s + floor).collect();
+        let mut cholesky = Cholesky::new(basis.n());
+        if cholesky.factor_scaled(&kernel(basis, &lifted)).is_none() {
+            return false;
+        }
+        self.factor = Some(Factor { cholesky, error: f64::INFINITY, moved: 0.0, lift });
+        true
     }
 
     /// Factor `X diag(S) Xᵀ` at the point: through the kernel, or through `√S Xᵀ` where that squares too much.
     fn factorize(&mut self, x: Rows<'_>) -> bool {
-        self.systems += 1;
-        let mut kernel = SquareMatrix::zeros(x.n());
-        WeightedGram::new(x.n(), x.d()).form(x, &self.slope, &mut kernel);
         let mut cholesky = Cholesky::new(x.n());
-        let shift = cholesky.factor_scaled(&kernel);
+        let shift = cholesky.factor_scaled(&kernel(x, &self.slope));
         let error = if shift == Some(0.0) { certificate::by_gram(x, &cholesky) } else { f64::INFINITY };
         if error < DOUBTFUL {
-            self.factor = Some(Factor { cholesky, error, moved: 0.0, shifted: false });
+            self.factor = Some(Factor { cholesky, error, moved: 0.0, lift: 0.0 });
             return true;
         }
         let mut by_qr = Cholesky::new(x.n());
         if by_qr.factor_by_qr(x, &self.slope) {
             let error = certificate::by_qr(x, &by_qr);
             if error < 1.0 {
-                self.factor = Some(Factor { cholesky: by_qr, error, moved: 0.0, shifted: false });
+                self.factor = Some(Factor { cholesky: by_qr, error, moved: 0.0, lift: 0.0 });
                 return true;
             }
         }
-        self.factor = shift.map(|shift| Factor { cholesky, error, moved: 0.0, shifted: shift > 0.0 });
+        self.factor = shift.map(|shift| Factor { cholesky, error, moved: 0.0, lift: shift });
         self.factor.is_some()
     }
+}
+
+/// `X diag(s) Xᵀ`.
+fn kernel(x: Rows<'_>, s: &[f64]) -> SquareMatrix {
+    let mut kernel = SquareMatrix::zeros(x.n());
+    WeightedGram::new(x.n(), x.d()).form(x, s, &mut kernel);
+    kernel
 }

@@ -1,7 +1,8 @@
 //! What happens when things go wrong, end, or are asked to.
 
 use super::super::{
-    Action, Explicit, Implicit, InvalidOption, Observer, Options, Outcome, Problem, Radau, Status, Step, System, integrate,
+    Action, Explicit, Implicit, InvalidOption, Observer, Options, Outcome, Problem, Radau, Status, Step, System,
+    integrate,
 };
 use super::radau;
 use crate::linalg::SquareMatrix;
@@ -28,7 +29,9 @@ fn both(
     let mut system = problem.clone();
     let implicit = radau(&mut system, 0.0, &[y], t_end, options, &mut observer.clone());
     let mut stepper = Explicit::new(&system, options);
-    let Ok(explicit) = integrate(&mut stepper, &mut system, 0.0, &[y], t_end, options, observer) else { panic!("options") };
+    let Ok(explicit) = integrate(&mut stepper, &mut system, 0.0, &[y], t_end, options, observer) else {
+        panic!("options")
+    };
     [implicit, explicit]
 }
 
@@ -82,7 +85,8 @@ fn any_scale_of_time_takes_the_same_number_of_steps() {
     // y' = λ (1 − y) until t = 3/λ.
     let steps = |lambda: f64| {
         let rhs = move |_: f64, y: &[f64], dy: &mut [f64]| dy[0] = lambda * (1.0 - y[0]);
-        let mut system = Problem::new(1, rhs, move |_: f64, _: &[f64], j: &mut SquareMatrix| j.set(0, 0, -lambda), 1e-8, 1e-8);
+        let mut system =
+            Problem::new(1, rhs, move |_: f64, _: &[f64], j: &mut SquareMatrix| j.set(0, 0, -lambda), 1e-8, 1e-8);
         let end = radau(&mut system, 0.0, &[0.0], 3.0 / lambda, &options(), &mut ());
         assert_eq!(end.status, Status::ReachedEnd);
         assert!((end.y[0] + (-3.0_f64).exp_m1()).abs() < 1e-8);
@@ -185,7 +189,10 @@ fn arguments_that_make_no_sense_are_refused_by_name() {
         }
     };
     assert_eq!(refuse(&[1.0, 2.0], 0.0, 1.0).to_string(), "y must be as long as the system's dimension: got 2");
-    assert_eq!(refuse(&[1.0], 0.0, -1.0).to_string(), "t_end must be at least the initial time, which must be finite: got -1");
+    assert_eq!(
+        refuse(&[1.0], 0.0, -1.0).to_string(),
+        "t_end must be at least the initial time, which must be finite: got -1"
+    );
     assert_eq!(refuse(&[1.0], 0.0, f64::NAN).name, "t_end");
     assert_eq!(refuse(&[1.0], f64::INFINITY, f64::INFINITY).name, "t_end");
 }

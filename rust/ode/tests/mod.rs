@@ -1,5 +1,6 @@
 //! Laws of the whole integrator, on problems whose answer is known some other way.
 
+mod allocations;
 mod convergence;
 mod dual_flow;
 mod explicit;

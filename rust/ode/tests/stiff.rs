@@ -1,8 +1,9 @@
 //! Stiff problems: stability, accuracy, and agreement with published reference values.
 
-use super::super::{Action, DenseJacobian, Implicit, Options, Problem, Status, Step};
+use super::super::{Action, DenseJacobian, EventFinder, Implicit, Options, Problem, Status, Step};
 use super::{forced_step, only, radau};
 use crate::linalg::SquareMatrix;
+use crate::real::{DoubleDouble, Real};
 
 const METHODS: [usize; 3] = [3, 5, 7];
 
@@ -20,7 +21,7 @@ fn linear(z: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
 }
 
 /// The oscillator of Van der Pol, `ε x'' = (1 − x²) x' − x`.
-fn van_der_pol(epsilon: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
+pub fn van_der_pol(epsilon: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
     let rhs = move |_: f64, y: &[f64], dy: &mut [f64]| {
         dy[0] = y[1];
         dy[1] = ((1.0 - y[0] * y[0]) * y[1] - y[0]) / epsilon;
@@ -40,7 +41,8 @@ fn robertson(rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {
         (dy[0], dy[1], dy[2]) = (back - slow, slow - back - fast, fast);
     };
     let jacobian = |_: f64, y: &[f64], j: &mut SquareMatrix| {
-        let columns = [[-0.04, 0.04, 0.0], [1e4 * y[2], -1e4 * y[2] - 6e7 * y[1], 6e7 * y[1]], [1e4 * y[1], -1e4 * y[1], 0.0]];
+        let columns =
+            [[-0.04, 0.04, 0.0], [1e4 * y[2], -1e4 * y[2] - 6e7 * y[1], 6e7 * y[1]], [1e4 * y[1], -1e4 * y[1], 0.0]];
         for (k, column) in columns.iter().enumerate() {
             column.iter().enumerate().for_each(|(i, entry)| j.set(i, k, *entry));
         }
@@ -148,4 +150,51 @@ fn robertson_conserves_mass_to_round_off() {
     let end = radau(&mut robertson(1e-7), 0.0, &[1.0, 0.0, 0.0], 1e11, &only(7, 1e-7), &mut watch);
     assert_eq!(end.status, Status::ReachedEnd);
     assert!(drift < 1e-14, "{drift}");
+}
+
+#[test]
+fn double_double_states_reach_twenty_eight_digits_with_a_binary64_jacobian() {
+    // y' = −λ y², stiff at the start: y = 1/(1 + λ t).
+    let lambda = 1e6;
+    let rhs = move |_: DoubleDouble, y: &[DoubleDouble], dy: &mut [DoubleDouble]| {
+        dy[0] = -(DoubleDouble::from_f64(lambda) * y[0] * y[0]);
+    };
+    let jacobian =
+        move |_: DoubleDouble, y: &[DoubleDouble], j: &mut SquareMatrix| j.set(0, 0, -2.0 * lambda * y[0].to_f64());
+    let rtol = 1e-28;
+    let options = Options { rtol, ..Options::default() };
+    let mut system = Problem::new(1, rhs, jacobian, rtol, 0.0);
+    let end = radau(&mut system, DoubleDouble::ZERO, &[DoubleDouble::ONE], DoubleDouble::ONE, &options, &mut ());
+    assert_eq!(end.status, Status::ReachedEnd);
+    let exact = DoubleDouble::ONE / DoubleDouble::from_f64(1.0 + lambda);
+    let relative = ((end.y[0] - exact) / exact).abs().to_f64();
+    assert!(relative < 10.0 * rtol, "{relative}, {:?}", end.stats);
+    // Order 13: five decades of time at 28 digits; order 5 would take 10^(28/6) steps a decade.
+    assert!(end.stats.accepted < 3000, "{:?}", end.stats);
+}
+
+#[test]
+fn the_period_of_a_relaxation_oscillation_is_the_known_expansion() {
+    // T = 3 − 2 ln 2 + 3 α μ^(−4/3) − (2/3) μ^(−2) ln μ + O(μ^(−2)) in units of μ, where ε = μ^(−2) and −α is the first
+    // zero of Airy's function (Dorodnitsyn 1947).
+    let mu = 1e4_f64;
+    let expected = 3.0 - 2.0 * 2.0_f64.ln() + 3.0 * 2.338_107_410_459_767 * mu.powf(-4.0 / 3.0)
+        - 2.0 / 3.0 * mu.powi(-2) * mu.ln();
+    let mut finder = EventFinder::new(1);
+    let mut zeros = Vec::new();
+    let mut observe = |system: &mut _, step: &mut Step<'_, f64, _>| {
+        let (from, to, mut y) = (step.t_old(), step.t_new, [0.0; 2]);
+        let event = finder.find(from, to, |t, guards| {
+            step.at(system, t, &mut y);
+            guards[0] = -y[0];
+        });
+        zeros.extend(event.map(|event| event.t));
+        if zeros.len() == 2 { Action::Stop } else { Action::Continue }
+    };
+    let options = Options { rtol: 1e-10, ..Options::default() };
+    let mut system = van_der_pol(mu.powi(-2), 1e-10);
+    radau(&mut system, 0.0, &[2.0, 0.0], f64::INFINITY, &options, &mut observe);
+    let period = zeros[1] - zeros[0];
+    // What the expansion leaves out is a few times μ^(−2).
+    assert!((period - expected).abs() < 5.0 * mu.powi(-2), "{period} {expected}");
 }

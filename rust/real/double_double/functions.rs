@@ -24,29 +24,17 @@ impl<F: FnOnce(DoubleDouble) -> DoubleDouble> Kernel for Evaluate<F> {
 
 /// `e^x`: see the kernel.
 pub(super) fn exp(x: DoubleDouble) -> DoubleDouble {
-    dispatch(Evaluate(
-        #[inline(always)]
-        |x| exp_kernel(x),
-        x,
-    ))
+    dispatch(Evaluate(exp_kernel, x))
 }
 
 /// `e^x − 1`: see the kernel.
 pub(super) fn exp_m1(x: DoubleDouble) -> DoubleDouble {
-    dispatch(Evaluate(
-        #[inline(always)]
-        |x| exp_m1_kernel(x),
-        x,
-    ))
+    dispatch(Evaluate(exp_m1_kernel, x))
 }
 
 /// `ln x`: see the kernel.
 pub(super) fn ln(x: DoubleDouble) -> DoubleDouble {
-    dispatch(Evaluate(
-        #[inline(always)]
-        |x| ln_kernel(x),
-        x,
-    ))
+    dispatch(Evaluate(ln_kernel, x))
 }
 
 /// `ln 2` in three parts, the first two of 42 bits: their products with exponents (11 bits) are exact, and the rest is

@@ -36,11 +36,11 @@ fn worst(name: &str, function: impl Fn(&[DoubleDouble]) -> DoubleDouble) -> f64 
 
 #[test]
 fn arithmetic_keeps_its_bounds_even_where_thirty_digits_cancel() {
-    // 3 u², 5 u², 15 u², 25/8 u² in units of 4 u².
+    // 3 u², 5 u², 16 u², 25/8 u² in units of 4 u².
     let bounds = [
         ("add", worst("add", |x| x[0] + x[1]), 0.75),
         ("mul", worst("mul", |x| x[0] * x[1]), 1.25),
-        ("div", worst("div", |x| x[0] / x[1]), 3.75),
+        ("div", worst("div", |x| x[0] / x[1]), 4.0),
         ("sqrt", worst("sqrt", |x| x[0].sqrt()), 0.79),
     ];
     for (name, worst, bound) in bounds {
@@ -55,7 +55,7 @@ fn functions_are_within_sixteen_units_also_where_the_plain_formula_cancels() {
 }
 
 #[test]
-fn bitwise_the_values_and_constants_are_normalised() {
+fn results_are_normalised_and_the_constant_is_exact() {
     for name in ["exp", "exp_m1", "ln"] {
         for row in reference(name) {
             let x = DoubleDouble { high: row[0], low: row[1] };

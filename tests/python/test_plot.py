@@ -1,0 +1,120 @@
+"""Figures: what is drawn, on which axes, and that nothing outside of them changes."""
+
+from functools import cache
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+import implicit_bias as ib
+
+mpl.use("Agg")
+
+DATA = ib.datasets.sparse_regression(n_samples=5, n_features=20, n_nonzero=2, seed=0)
+NET = ib.DiagonalNetwork.from_scale_shape(20, scale=1e-3)
+TABLE = {
+    "scale": [1e-1, 1e-5, 1e-3] * 2,
+    "shape": [0.9, 0.9, 0.9, 0.0, 0.0, 0.0],
+    "test_mse": [0.9, 0.4, 0.8, 0.8, 0.02, 0.3],
+}
+
+
+@cache
+def flow():
+    return ib.gradient_flow(NET, DATA.X, DATA.y, np.concatenate([[0.0], np.logspace(-1, 3, 30)]))
+
+
+@cache
+def limit():
+    return ib.limit(NET, DATA.X, DATA.y)
+
+
+PLOTS = {
+    "trajectory": lambda ax=None: ib.plot.trajectory(flow(), ax=ax),
+    "coefficients": lambda ax=None: ib.plot.coefficients(limit(), ax=ax),
+    "shape_and_scale": lambda ax=None: ib.plot.shape_and_scale(TABLE, ax=ax),
+}
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_on_given_axes_changes_nothing_else(name):
+    rc, open_figures = mpl.rcParams.copy(), pyplot.get_fignums()
+    ax = Figure().subplots()
+    assert PLOTS[name](ax) is ax
+    assert mpl.rcParams == rc
+    assert pyplot.get_fignums() == open_figures
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_without_axes_every_plot_has_a_figure_of_its_own(name):
+    current = pyplot.figure()
+    a, b = PLOTS[name](), PLOTS[name]()
+    assert a.figure is not b.figure
+    assert not current.axes
+    for figure in (current, a.figure, b.figure):
+        pyplot.close(figure)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_every_plot_can_be_drawn(name, tmp_path):
+    ax = PLOTS[name](Figure(layout="constrained").subplots())
+    ax.figure.savefig(tmp_path / "figure.png")
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+
+
+@pytest.mark.parametrize("name", ["trajectory", "shape_and_scale"])
+def test_lines_can_be_told_apart_without_colour(name):
+    lines = PLOTS[name](Figure().subplots()).get_lines()
+    assert len(lines) > 1
+    # The public `get_linestyle` says "--" for every pattern of one's own.
+    assert len({str(line._dash_pattern) for line in lines}) == len(lines)
+
+
+def test_a_trajectory_shows_the_seven_largest_on_a_logarithmic_time_without_t_0():
+    ax = ib.plot.trajectory(flow(), ax=Figure().subplots())
+    assert ax.get_xscale() == "log"
+    largest = np.argsort(-np.abs(flow().beta[-1]))[:7]
+    assert labels(ax) == [rf"$\beta_{{{i}}}$" for i in largest]
+    for i, line in zip(largest, ax.get_lines(), strict=True):
+        assert np.array_equal(line.get_xdata(), flow().t[1:])
+        assert np.array_equal(line.get_ydata(), flow().beta[1:, i])
+    assert len(ax.collections[0].get_paths()) == 13  # the others, in grey
+
+
+def test_a_trajectory_of_t_0_alone_is_drawn_on_a_linear_time():
+    start = ib.gradient_flow(NET, DATA.X, DATA.y, [0.0])
+    assert ib.plot.trajectory(start, ax=Figure().subplots()).get_xscale() == "linear"
+
+
+def test_coefficients_carry_their_bounds():
+    ax = ib.plot.coefficients(limit(), ax=Figure().subplots())
+    points, _, (bars,) = ax.containers[0].lines
+    assert np.array_equal(points.get_ydata(), limit().beta)
+    heights = [segment[1, 1] - segment[0, 1] for segment in bars.get_segments()]
+    # end points are rounded to the spacing of beta itself
+    assert np.allclose(heights, 2.0 * limit().error_bound, rtol=0.0, atol=2.0**-52 * np.abs(limit().beta).max())
+    assert labels(ax) == [rf"$\beta_i(\infty)$, proven to {limit().error_bound.max():.0e}"]
+
+
+def test_coefficients_without_bounds_claim_none():
+    ax = ib.plot.coefficients(ib.limit(NET, DATA.X, DATA.y, bounds=False), ax=Figure().subplots())
+    assert labels(ax) == [r"$\beta_i(\infty)$"]
+
+
+def test_a_table_in_any_order_is_one_rising_line_a_shape_with_the_baselines_across():
+    ax = ib.plot.shape_and_scale(TABLE, baselines={"ℓ2": 0.86, "ℓ1": 0.011}, ax=Figure().subplots())
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert labels(ax) == ["shape 0", "shape 0.9", "ℓ2", "ℓ1"]
+    first, second, least, sparse = ax.get_lines()
+    assert first.get_xdata().tolist() == [1e-5, 1e-3, 1e-1]
+    assert first.get_ydata().tolist() == [0.02, 0.3, 0.8]
+    assert second.get_ydata().tolist() == [0.4, 0.8, 0.9]
+    assert set(least.get_ydata()) == {0.86}
+    assert set(sparse.get_ydata()) == {0.011}
