@@ -152,7 +152,13 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
-        self.norm.norm(self.x, self.jacobian_known.then_some(&self.jacobian), e)
+        let mut size = [0.0];
+        self.error_norms(e, &mut size);
+        size[0]
+    }
+
+    fn error_norms(&mut self, e: &[f64], sizes: &mut [f64]) {
+        self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, sizes);
     }
 
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {
