@@ -61,6 +61,7 @@ pub struct Stages<R> {
     slopes: Vec<R>,
     modes: Vec<f64>,
     correction: Vec<f64>,
+    sizes: Vec<f64>,
     /// Hairer's `η = Θ/(1 − Θ)`, carried from step to step: lets a first iteration be the last.
     eta: f64,
 }
@@ -78,7 +79,8 @@ impl<R: Real> Stages<R> {
             states: zeros(),
             slopes: zeros(),
             modes: floats(),
-            correction: vec![0.0; dim],
+            correction: floats(),
+            sizes: vec![0.0; stages],
             eta: 1.0,
         }
     }
@@ -204,10 +206,10 @@ impl<R: Real> Stages<R> {
     /// Add `(T ⊗ I) modes` to the increments; its scaled size, the root mean square over the stages.
     fn correct<S: System<R>>(&mut self, tableau: &RadauTableau<R>, system: &mut S) -> f64 {
         let (s, n) = (tableau.stages(), self.dim);
-        let mut sum = 0.0;
-        for (i, z) in self.z[..s * n].chunks_exact_mut(n).enumerate() {
-            let correction = &mut self.correction[..n];
-            correction.fill(0.0);
+        let corrections = &mut self.correction[..s * n];
+        corrections.fill(0.0);
+        let stages = self.z.chunks_exact_mut(n).zip(corrections.chunks_exact_mut(n));
+        for (i, (z, correction)) in stages.enumerate() {
             for (weight, modes) in tableau.from_modes[i * s..(i + 1) * s].iter().zip(self.modes.chunks_exact(n)) {
                 for (c, mode) in correction.iter_mut().zip(modes) {
                     *c += weight * mode;
@@ -216,10 +218,10 @@ impl<R: Real> Stages<R> {
             for (z, c) in z.iter_mut().zip(correction.iter()) {
                 *z += R::from_f64(*c);
             }
-            let size = system.error_norm(correction);
-            sum += size * size;
         }
-        (sum / s as f64).sqrt()
+        let sizes = &mut self.sizes[..s];
+        system.error_norms(corrections, sizes);
+        (sizes.iter().map(|size| size * size).sum::<f64>() / s as f64).sqrt()
     }
 }
 

@@ -29,6 +29,15 @@ pub trait System<R: Real> {
     /// The tolerance is the system's: integrators only compare with 1.
     fn error_norm(&mut self, e: &[f64]) -> f64;
 
+    /// Several errors, one after another in `e`: the corrections of the stages of one Newton iteration. Systems whose
+    /// norm costs a product with data override this so that they go through the data together.
+    fn error_norms(&mut self, e: &[f64], sizes: &mut [f64]) {
+        let n = self.dim();
+        for (e, size) in e.chunks_exact(n).zip(sizes) {
+            *size = self.error_norm(e);
+        }
+    }
+
     /// Told after every accepted step (and after all use of its dense output): the system may change the
     /// representation of the state in place, for instance by moving `y` into an exactly kept reference. Differences
     /// of states must keep their meaning. True if `y` was changed.

@@ -82,12 +82,12 @@ impl<'a> DualFlow<'a> {
         }
         let here = &mut self.here;
         here.state.copy_from_slice(state);
-        self.x.apply_transposed(state, &mut here.shift);
+        self.x.apply_transposed_many(state, &mut here.shift);
         for z in &mut here.shift {
             *z *= 2.0;
         }
         self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
-        self.x.apply(&here.beta, &mut here.residual);
+        self.x.apply_many(&here.beta, &mut here.residual);
         here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
     }
 
@@ -152,7 +152,13 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
-        self.norm.norm(self.x, self.jacobian_known.then_some(&self.jacobian), e)
+        let mut size = [0.0];
+        self.error_norms(e, &mut size);
+        size[0]
+    }
+
+    fn error_norms(&mut self, e: &[f64], sizes: &mut [f64]) {
+        self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, sizes);
     }
 
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {

@@ -16,7 +16,6 @@ use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
 use crate::linalg::{Rows, SquareMatrix};
-use crate::real::Real;
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
@@ -54,7 +53,7 @@ pub(super) struct ErrorWeights {
     /// Growth rates `Xᵀν'`, and the slope `ν'` they belong to.
     rates: Vec<f64>,
     rates_of: Vec<f64>,
-    /// `Xᵀe` and `X(S∘Xᵀe)`.
+    /// `Xᵀe` of several errors, and `X(S∘Xᵀe)` of one.
     seen: Vec<f64>,
     moved: Vec<f64>,
 }
@@ -115,7 +114,7 @@ impl ErrorWeights {
         for ((noise, y), norm) in self.round_off.iter_mut().zip(&self.targets).zip(&self.row_norms) {
             *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
         }
-        let (beta, slope) = (&mut self.seen, &mut self.weights);
+        let (beta, slope) = (&mut self.seen[..x.d()], &mut self.weights);
         if peak(&here.slope) < SMALL {
             reference.evaluate_relative(&here.shift, beta, slope);
         } else {
@@ -134,12 +133,23 @@ impl ErrorWeights {
         }
     }
 
-    /// Size of the error `e`, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N` where it is at hand; it
-    /// may be that of an earlier step, as it is for Newton's iteration.
-    pub(super) fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64]) -> f64 {
-        x.apply_transposed(e, &mut self.seen);
+    /// Sizes of the errors in `e`, one after another, 1 being the largest acceptable. `jacobian` is `−X diag(S) Xᵀ/N`
+    /// where it is at hand; it may be that of an earlier step, as it is for Newton's iteration.
+    pub(super) fn norms(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64], sizes: &mut [f64]) {
+        let (n, d) = (x.n(), x.d());
+        let mut seen = core::mem::take(&mut self.seen);
+        seen.resize(seen.len().max(sizes.len() * d), 0.0);
+        x.apply_transposed_many(e, &mut seen[..sizes.len() * d]);
+        for ((size, e), seen) in sizes.iter_mut().zip(e.chunks_exact(n)).zip(seen.chunks_exact_mut(d)) {
+            *size = self.norm(x, jacobian, e, seen);
+        }
+        self.seen = seen;
+    }
+
+    /// Size of one error, `seen = Xᵀe`.
+    fn norm(&mut self, x: Rows<'_>, jacobian: Option<&SquareMatrix>, e: &[f64], seen: &mut [f64]) -> f64 {
         let mut size = 0.0;
-        for ((seen, weight), s) in self.seen.iter_mut().zip(&self.weights).zip(&self.slope) {
+        for ((seen, weight), s) in seen.iter_mut().zip(&self.weights).zip(&self.slope) {
             size = larger(size, seen.abs() * weight);
             *seen *= s;
         }
@@ -148,10 +158,11 @@ impl ErrorWeights {
             Some(jacobian) => {
                 self.moved.fill(0.0);
                 for (j, e) in e.iter().enumerate() {
-                    f64::axpy(-self.samples * e, jacobian.column(j), &mut self.moved);
+                    let e = -self.samples * e;
+                    self.moved.iter_mut().zip(jacobian.column(j)).for_each(|(moved, h)| *moved += e * h);
                 }
             }
-            None => x.apply(&self.seen, &mut self.moved),
+            None => x.apply_many(seen, &mut self.moved),
         }
         // How many times round-off explains e.
         let (mut beyond, mut times) = (0.0, 0.0);
@@ -186,7 +197,7 @@ impl ErrorWeights {
     fn find_rates(&mut self, x: Rows<'_>, dy: &[f64]) {
         if self.rates_of != dy {
             self.rates_of.copy_from_slice(dy);
-            x.apply_transposed(dy, &mut self.rates);
+            x.apply_transposed_many(dy, &mut self.rates);
         }
     }
 }
