@@ -108,7 +108,7 @@ impl Finished {
         let x = space.samples();
         let plain = Self::in_binary64(space, start, work, outcome, false);
         let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
-        let point = Refined::from(frame, start, &work.point().nu, None);
+        let point = Refined::from(frame, start, &work.point().nu, &work.point().slope, None);
         let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
         let after = accuracy::in_binary64_residual(x, &space.y, &beta);
         let bound = bounds.then(|| vec![f64::INFINITY; x.d()]);
@@ -146,7 +146,7 @@ impl Finished {
         let y = pick(&space.y);
         let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
         let frame = Frame { basis: x, x, y: &y, whiten: None };
-        let mut point = Refined::from(frame, start, &pick(&nu), known);
+        let mut point = Refined::from(frame, start, &pick(&nu), &work.point().slope, known);
         let before = largest(&work.point().residual);
         let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
         // Compared in the same precision; a residual at round-off may come out either way.

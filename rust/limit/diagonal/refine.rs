@@ -22,8 +22,9 @@ const SETTLED: f64 = 1e-20;
 const RENEW: f64 = 0.1;
 /// … and to prove with.
 const RENEW_PROOF: f64 = 1e-3;
-/// Relative size of slopes below which a coefficient is evaluated in binary64.
-const NEGLIGIBLE: f64 = 1.0 / (1u128 << 64) as f64;
+/// Relative size of slopes below which a coefficient is evaluated in binary64: 2^-24 of [`ROUGH`] of the largest is far
+/// below what a binary64 coefficient shows.
+const NEGLIGIBLE: f64 = 1.0 / (1u64 << 24) as f64;
 /// Movement of the exponents that no step of refinement may exceed: the point is next to the limit already.
 const ASTRAY: f64 = 0.5;
 /// Least and largest lift of the slopes, relative to the largest, where steps go astray.
@@ -79,16 +80,23 @@ struct Factor {
 }
 
 impl Refined {
-    /// Refine the limit from the multipliers `nu` of the basis. `known`: an unshifted factor of the kernel nearby, and
+    /// Refine the limit from the multipliers `nu` of the basis, near which the slopes are `slope`. `known`: an unshifted
+    /// factor of the kernel nearby, and
     /// how far the exponents have moved since.
-    pub fn from(frame: Frame<'_>, start: &Exponents, nu: &[f64], known: Option<(&Cholesky, f64)>) -> Self {
+    pub fn from(
+        frame: Frame<'_>,
+        start: &Exponents,
+        nu: &[f64],
+        slope: &[f64],
+        known: Option<(&Cholesky, f64)>,
+    ) -> Self {
         let x = frame.x;
         let zero = DoubleDouble::ZERO;
         let mut point = Self {
             nu: nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect(),
             g: vec![zero; x.d()],
             beta: vec![zero; x.d()],
-            slope: vec![0.0; x.d()],
+            slope: slope.to_vec(),
             residual: vec![0.0; x.n()],
             systems: 0,
             factor: known.map(|(cholesky, moved)| Factor {
@@ -159,7 +167,6 @@ impl Refined {
     fn evaluate(&mut self, frame: Frame<'_>, start: &Exponents) {
         let (x, y) = (frame.x, frame.y);
         frame.basis.apply_transposed(&self.nu, &mut self.g);
-        // Slopes of the first evaluation are not known yet: everything is evaluated exactly then.
         self.floor = NEGLIGIBLE * largest(&self.slope);
         start.evaluate_exactly(&self.g, self.floor, &mut self.beta, &mut self.slope);
         let mut product = vec![DoubleDouble::ZERO; x.n()];
