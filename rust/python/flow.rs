@@ -49,12 +49,7 @@ pub fn diagonal_flow<'py>(
         log_magnitude: log_magnitude.as_slice()?,
     };
     let method = named(method)?;
-    let problem = Problem {
-        x,
-        y,
-        start: crate::flow::diagonal::Start { log_a: &start.log_a, log_b: &start.log_b },
-        weights: (method == Method::Weights).then_some(weights),
-    };
+    let problem = Problem { x, y, start: &start, weights: (method == Method::Weights).then_some(weights) };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let options = Options { times, rtol, tol, method, max_steps, max_seconds };
     let clock = Instant::now();

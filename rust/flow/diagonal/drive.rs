@@ -43,7 +43,7 @@ pub fn gradient_flow(
     flow.visit(&vec![0.0; flow.x.n()]);
     if !flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite()) {
         let largest =
-            problem.start.log_a.iter().chain(problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
+            problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
         return Err(Invalid::Value {
             name: "log_a, log_b",
             found: largest,

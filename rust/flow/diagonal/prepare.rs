@@ -102,7 +102,7 @@ impl<'a> Prepared<'a> {
         let pick = |logs: &[DoubleDouble]| -> Vec<DoubleDouble> {
             self.columns.as_ref().map_or_else(|| logs.to_vec(), |kept| kept.iter().map(|i| logs[*i]).collect())
         };
-        Reference::new(&pick(problem.start.log_a), &pick(problem.start.log_b), shift, self.n)
+        Reference::new(&pick(&problem.start.log_a), &pick(&problem.start.log_b), shift, self.n)
     }
 
     /// Flow time of the original problem to that of the reduced one.

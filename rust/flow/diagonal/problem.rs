@@ -1,7 +1,7 @@
 //! What the flow of an untied diagonal network is asked: data, targets and a start.
 
 use crate::linalg::Rows;
-use crate::real::DoubleDouble;
+use crate::potential::Start;
 
 /// `β = u₊∘v₊ − u₋∘v₋` fitted to `y ≈ Xβ` by gradient flow on `Σ r² / (2N)`.
 #[derive(Clone, Copy, Debug)]
@@ -11,19 +11,9 @@ pub struct Problem<'a> {
     /// Targets (N).
     pub y: &'a [f64],
     /// The start.
-    pub start: Start<'a>,
+    pub start: &'a Start,
     /// The start once more, weight by weight; only [`Method::Weights`](crate::flow::Method::Weights) asks for it.
     pub weights: Option<Weights<'a>>,
-}
-
-/// `ln A`, `A = (u₊+v₊)² + (u₋−v₋)²`, and `ln B`, `B = (u₊−v₊)² + (u₋+v₋)²`, each (d): all that β depends on. −inf is
-/// a start on one side (or, both, a coordinate that never moves).
-#[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
-    /// ln A.
-    pub log_a: &'a [DoubleDouble],
-    /// ln B.
-    pub log_b: &'a [DoubleDouble],
 }
 
 /// The weights `e^log_magnitude · (u₊, v₊, u₋, v₋)`, each (d).
@@ -96,7 +86,7 @@ impl Problem<'_> {
         }
         finite("X", self.x.data().iter())?;
         finite("y", self.y.iter())?;
-        for (name, logs) in [("log_a", self.start.log_a), ("log_b", self.start.log_b)] {
+        for (name, logs) in [("log_a", &self.start.log_a), ("log_b", &self.start.log_b)] {
             let bad = logs.iter().find(|log| log.high.is_nan() || log.high == f64::INFINITY || log.low.is_nan());
             if let Some(bad) = bad {
                 return Err(Invalid::Value { name, found: bad.high, expected: "below +inf" });

@@ -5,9 +5,10 @@ mod golden;
 mod laws;
 mod reductions;
 
-use super::{Problem, Start, Weights, gradient_flow};
+use super::{Problem, Weights, gradient_flow};
 use crate::flow::{Flow, Method, Options};
 use crate::linalg::Rows;
+use crate::potential::Start;
 use crate::real::{DoubleDouble, Real};
 
 /// Data, targets and weights that own their numbers.
@@ -59,8 +60,8 @@ impl Case {
     fn flow_until(&self, options: &Options<'_>, interrupt: &dyn Fn() -> bool) -> Flow {
         let (log_a, log_b) = self.logs();
         let Some(x) = Rows::new(&self.x, self.n, self.d) else { panic!("shape") };
-        let start = Start { log_a: &log_a, log_b: &log_b };
-        let problem = Problem { x, y: &self.y, start, weights: Some(self.weights()) };
+        let start = Start { log_a, log_b };
+        let problem = Problem { x, y: &self.y, start: &start, weights: Some(self.weights()) };
         match gradient_flow(&problem, options, interrupt) {
             Ok(flow) => flow,
             Err(error) => panic!("{error}"),
