@@ -44,11 +44,7 @@ pub fn gradient_flow(
     if !flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite()) {
         let largest =
             problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
-        return Err(Invalid::Value {
-            name: "log_a, log_b",
-            found: largest,
-            expected: "such that β and its slope are finite",
-        });
+        return Err(Invalid::Value { name: "net", found: largest, expected: "of ln kappa below 709 for a flow" });
     }
     let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| prepared.scaled_time(*t)).collect());
     let end = scaled.as_ref().map_or(f64::INFINITY, |times| times.last().copied().unwrap_or(0.0));

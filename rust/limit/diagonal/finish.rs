@@ -1,7 +1,7 @@
 //! From the point at which the search ended to the limit that is reported: refined where binary64 does not suffice,
 //! certified, and in the user's units.
 
-use crate::linalg::Rows;
+use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
 use crate::real::Real;
 
 use super::accuracy::{self, SMALLEST, abs_product};
@@ -49,13 +49,25 @@ impl Finished {
         let bounds = options.bounds;
         if space.kernel().is_some() {
             let plain = Self::in_binary64(space, start, work, outcome, bounds);
-            if outcome.end == End::Interrupted || (start.largest_root() <= SHORT && plain.suffices(space, work)) {
+            let there = outcome.systems == 0 && outcome.end == End::Floor;
+            if there
+                || outcome.end == End::Interrupted
+                || (start.largest_root() <= SHORT && plain.suffices(space, work))
+            {
                 return plain;
             }
             return Self::refined(space, start, work, outcome, bounds).unwrap_or(plain);
         }
         let refined = Self::refined(space, start, work, outcome, bounds);
-        refined.unwrap_or_else(|| Self::refined_in_basis(space, start, work, outcome, bounds))
+        if let Some(refined) = refined.filter(|r| r.residual(space) <= SMALL_RESIDUAL * largest(&space.y)) {
+            return refined;
+        }
+        Self::refined_in_basis(space, start, work, outcome, bounds)
+    }
+
+    /// `max|y − Xβ|`.
+    fn residual(&self, space: &RowSpace<'_>) -> f64 {
+        largest(&accuracy::in_binary64_residual(space.samples(), &space.y, &self.beta))
     }
 
     fn in_binary64(
@@ -109,7 +121,9 @@ impl Finished {
         let plain = Self::in_binary64(space, start, work, outcome, false);
         let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
         let point = Refined::from(frame, start, &work.point().nu, &work.point().slope, None);
-        let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
+        let there: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
+        let mut beta = there.clone();
+        make_feasible(space, &point.slope, &mut beta);
         let after = accuracy::in_binary64_residual(x, &space.y, &beta);
         let bound = bounds.then(|| vec![f64::INFINITY; x.d()]);
         if !(largest(&after) <= largest(&work.point().residual)) {
@@ -117,7 +131,7 @@ impl Finished {
         }
         let noise = accuracy::residual_noise(x, &space.y, &beta);
         let backward = after.iter().zip(&noise).map(|(r, e)| r.abs() + e).collect();
-        Self { nu: plain.nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems + point.systems }
+        Self { nu: plain.nu, there, beta, bound, backward, systems: outcome.systems + point.systems }
     }
 
     /// Is nothing to be gained from double-double?
@@ -206,6 +220,38 @@ impl Finished {
             conditions,
             n_iter: self.systems,
             status,
+        }
+    }
+}
+
+/// The last of the residual, where it lies in directions that only coefficients next to 0 could change: the smallest
+/// change of β in the metric of its (lifted) slopes that meets the targets. It is as large as the residual, 1e-9 of the
+/// largest coefficient at worst, and moves β off the manifold `β(Xᵀν)` by as much, which the stationarity reports.
+fn make_feasible(space: &RowSpace<'_>, slope: &[f64], beta: &mut [f64]) {
+    const LIFT: f64 = 1e-8;
+    const ROUNDS: usize = 3;
+    let basis = space.rows();
+    let floor = LIFT * largest(slope);
+    let lifted: Vec<f64> = slope.iter().map(|s| s + floor).collect();
+    let mut kernel = SquareMatrix::zeros(basis.n());
+    WeightedGram::new(basis.n(), basis.d()).form(basis, &lifted, &mut kernel);
+    let mut cholesky = Cholesky::new(basis.n());
+    if cholesky.factor_scaled(&kernel).is_none() {
+        return;
+    }
+    let (mut step, mut change) = (vec![0.0; basis.n()], vec![0.0; basis.d()]);
+    for _ in 0..ROUNDS {
+        let residual = accuracy::in_binary64_residual(space.samples(), &space.y, beta);
+        space.whiten(&residual, &mut step);
+        cholesky.solve(&mut step);
+        basis.apply_transposed(&step, &mut change);
+        change.iter_mut().zip(&lifted).for_each(|(c, s)| *c *= s);
+        let before = beta.to_vec();
+        beta.iter_mut().zip(&change).for_each(|(b, c)| *b += c);
+        let after = accuracy::in_binary64_residual(space.samples(), &space.y, beta);
+        if !(largest(&after) < largest(&residual)) {
+            beta.copy_from_slice(&before);
+            return;
         }
     }
 }

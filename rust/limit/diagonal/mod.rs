@@ -47,6 +47,8 @@ pub enum Status {
     LeastSquares,
     /// One-sided coordinates cannot take the signs that `y` needs: the constrained least-squares end of the flow.
     InfeasibleSign,
+    /// Coordinates whose weights are all 0 never move, and without them `y` is out of reach: stationary, no minimum.
+    Saddle,
     /// The budget of systems was used up before the residual was at its floor.
     MaxSteps,
     /// The caller asked to stop.
@@ -57,7 +59,7 @@ impl Status {
     /// Did the flow's end come out?
     #[must_use]
     pub fn success(self) -> bool {
-        !matches!(self, Self::MaxSteps | Self::Interrupted)
+        !matches!(self, Self::Saddle | Self::MaxSteps | Self::Interrupted)
     }
 
     /// The name in the public API.
@@ -68,6 +70,7 @@ impl Status {
             Self::RoundoffFloor => "roundoff_floor",
             Self::LeastSquares => "least_squares",
             Self::InfeasibleSign => "infeasible_sign",
+            Self::Saddle => "saddle",
             Self::MaxSteps => "max_steps",
             Self::Interrupted => "interrupted",
         }
@@ -108,6 +111,21 @@ pub struct Limit {
     pub n_iter: usize,
     /// Why the search ended.
     pub status: Status,
+}
+
+impl Limit {
+    /// β = 0, where no coordinate can move, for targets `y` that it reaches.
+    fn at_zero(x: Rows<'_>, y: &[f64]) -> Self {
+        Self {
+            beta: vec![0.0; x.d()],
+            multipliers: vec![0.0; x.n()],
+            error_bound: Some(vec![0.0; x.d()]),
+            backward_error: y.iter().map(|y| y.abs()).collect(),
+            conditions: Conditions::default(),
+            n_iter: 0,
+            status: Status::Converged,
+        }
+    }
 }
 
 /// Find the limit. `interrupted` is asked once a system.

@@ -40,18 +40,21 @@ pub(super) fn constrained_end(
     let mut pull = vec![0.0; x.d()];
     x.apply_transposed(&residual, &mut pull);
     let size = residual.iter().map(|r| r * r).sum::<f64>().sqrt();
+    let still =
+        |i: usize| pull[i].abs() <= STATIONARY * size * column(x, i, 1.0).iter().map(|v| v * v).sum::<f64>().sqrt();
     let kept: Vec<usize> = (0..x.d())
-        .filter(|i| {
-            let column = (0..x.n()).map(|n| x.row(n)[*i].powi(2)).sum::<f64>().sqrt();
-            match exponents.bound_sign(*i) {
-                None => true,
-                Some(sign) => sign != 0.0 && sign * pull[*i] > -STATIONARY * column * size,
-            }
+        .filter(|i| match exponents.bound_sign(*i) {
+            None => true,
+            Some(sign) => sign != 0.0 && (sign * pull[*i] > 0.0 || still(*i)),
         })
         .collect();
+    // A coordinate whose weights are all 0 feels no force, though the loss would fall if it moved.
+    let stuck = (0..x.d()).any(|i| exponents.bound_sign(i) == Some(0.0) && !still(i));
     let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - r).collect();
     let mut end = on_columns(x, &reached, start, &kept, options, interrupted);
-    end.status = if end.status.success() { Status::InfeasibleSign } else { end.status };
+    if end.status.success() {
+        end.status = if stuck { Status::Saddle } else { Status::InfeasibleSign };
+    }
     // The reachable part of y is known to round-off only, which no bound here accounts for.
     if let Some(bound) = &mut end.error_bound {
         bound.fill(f64::INFINITY);
@@ -71,6 +74,9 @@ fn on_columns(
     let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
     let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
     let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
+    if kept.is_empty() {
+        return Limit::at_zero(x, y);
+    }
     let mut end = limit(Rows::from_parts(&data, x.n(), kept.len()), y, &part, options, interrupted);
     end.beta = spread(&end.beta, kept, x.d());
     end.error_bound = end.error_bound.map(|bound| spread(&bound, kept, x.d()));
@@ -87,8 +93,8 @@ fn spread(v: &[f64], kept: &[usize], d: usize) -> Vec<f64> {
 /// `y − Xβ` at the least-squares point under the signs.
 fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<f64> {
     let (n, d) = (x.n(), x.d());
-    let column = |i: usize, sign: f64| -> Vec<f64> { (0..n).map(|row| sign * x.row(row)[i]).collect() };
-    let free: Vec<f64> = (0..d).filter(|i| exponents.bound_sign(*i).is_none()).flat_map(|i| column(i, 1.0)).collect();
+    let free: Vec<f64> =
+        (0..d).filter(|i| exponents.bound_sign(*i).is_none()).flat_map(|i| column(x, i, 1.0)).collect();
     let basis = (!free.is_empty()).then(|| RowBasis::of(Rows::from_parts(&free, free.len() / n, n)));
     let project = |v: &mut [f64]| {
         if let Some(basis) = &basis {
@@ -96,7 +102,7 @@ fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<
         }
     };
     let columns: Vec<Vec<f64>> = (0..d)
-        .filter_map(|i| exponents.bound_sign(i).filter(|s| *s != 0.0).map(|s| column(i, s)))
+        .filter_map(|i| exponents.bound_sign(i).filter(|s| *s != 0.0).map(|s| column(x, i, s)))
         .map(|mut c| {
             project(&mut c);
             c
@@ -105,6 +111,11 @@ fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<
     let mut target = y.to_vec();
     project(&mut target);
     non_negative(&columns, &target)
+}
+
+/// A column of the data, times `sign`.
+fn column(x: Rows<'_>, i: usize, sign: f64) -> Vec<f64> {
+    (0..x.n()).map(|row| sign * x.row(row)[i]).collect()
 }
 
 /// Subtract from `v` its part in the row space of `basis`.
