@@ -124,7 +124,8 @@ impl Reference {
             let (plus, minus) = (self.log_p0[i] + shift, self.log_m0[i] - shift);
             self.exponents.plus.set(i, plus);
             self.exponents.minus.set(i, minus);
-            self.exponents.half.set(i, (plus - minus) * half);
+            // Not from the two exponents: at large κ they agree in all but the last digits.
+            self.exponents.half.set(i, (self.log_p0[i] - self.log_m0[i]) * half + shift);
         }
     }
 

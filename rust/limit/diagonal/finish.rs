@@ -20,6 +20,8 @@ use super::{Limit, Options, judge, relative_residual};
 const TIGHT: f64 = 1e-10;
 /// A binary64 residual above this part of the targets does.
 const SMALL_RESIDUAL: f64 = 1e-13;
+/// Part of a residual that is much less than it.
+const MUCH: f64 = 0.1;
 /// Binary64 exponents longer than this cost more digits than the reported errors should.
 const SHORT: f64 = 100.0;
 /// Movement of the exponents since the last factorization up to which it also serves the certificate.
@@ -59,10 +61,16 @@ impl Finished {
             return Self::refined(space, start, work, outcome, bounds).unwrap_or(plain);
         }
         let refined = Self::refined(space, start, work, outcome, bounds);
-        if let Some(refined) = refined.filter(|r| r.residual(space) <= SMALL_RESIDUAL * largest(&space.y)) {
-            return refined;
+        let small = SMALL_RESIDUAL * largest(&space.y);
+        match refined.map(|refined| (refined.residual(space), refined)) {
+            None => Self::refined_in_basis(space, start, work, outcome, bounds),
+            Some((residual, refined)) if residual <= small => refined,
+            Some((residual, refined)) => {
+                // Feasible without a bound is worth more than a bound only where it is much more feasible.
+                let feasible = Self::refined_in_basis(space, start, work, outcome, bounds);
+                if feasible.residual(space) < MUCH * residual { feasible } else { refined }
+            }
         }
-        Self::refined_in_basis(space, start, work, outcome, bounds)
     }
 
     /// `max|y − Xβ|`.
