@@ -15,8 +15,11 @@ use super::dual::largest;
 use crate::potential::Start;
 
 use super::exponents::Exponents;
+use super::finish::Finished;
 use super::row_space::RowSpace;
-use super::{Limit, Options, Status, limit};
+use super::solve::Workspace;
+use super::units::{exponent, scale_by_power};
+use super::{Limit, Options, Status};
 
 /// A residual below this part of the targets is round-off: the signs suffice after all.
 const REACHED: f64 = 1e-12;
@@ -33,23 +36,23 @@ pub(super) fn constrained_end(
     interrupted: &dyn Fn() -> bool,
 ) -> Option<Limit> {
     let exponents = Exponents::of(start, space.units().unit);
-    let residual = least_squares_residual(x, y, &exponents);
-    if largest(&residual) <= REACHED * largest(y) {
+    let (data, targets, unit) = space.units().in_one_unit();
+    let scaled = Rows::from_parts(&data, x.n(), x.d());
+    let residual = least_squares_residual(scaled, &targets, &exponents);
+    if !(largest(&residual) > REACHED * largest(&targets)) {
         return None;
     }
-    let mut pull = vec![0.0; x.d()];
-    x.apply_transposed(&residual, &mut pull);
-    let size = residual.iter().map(|r| r * r).sum::<f64>().sqrt();
+    let size = norm(&residual);
     let kept: Vec<usize> = (0..x.d())
-        .filter(|i| {
-            let column = (0..x.n()).map(|n| x.row(n)[*i].powi(2)).sum::<f64>().sqrt();
-            match exponents.bound_sign(*i) {
-                None => true,
-                Some(sign) => sign != 0.0 && sign * pull[*i] > -STATIONARY * column * size,
+        .filter(|i| match exponents.bound_sign(*i) {
+            None => true,
+            Some(sign) => {
+                let column = column(scaled, *i, sign);
+                sign != 0.0 && inner(&column, &residual) > -STATIONARY * norm(&column) * size
             }
         })
         .collect();
-    let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - r).collect();
+    let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - scale_by_power(*r, unit)).collect();
     let mut end = on_columns(x, &reached, start, &kept, options, interrupted);
     end.status = if end.status.success() { Status::InfeasibleSign } else { end.status };
     // The reachable part of y is known to round-off only, which no bound here accounts for.
@@ -59,7 +62,7 @@ pub(super) fn constrained_end(
     Some(end)
 }
 
-/// The limit over some of the columns, the other coefficients at 0.
+/// The limit over some of the columns, the other coefficients at 0. It does not come back here if it fails.
 fn on_columns(
     x: Rows<'_>,
     y: &[f64],
@@ -71,7 +74,13 @@ fn on_columns(
     let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
     let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
     let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
-    let mut end = limit(Rows::from_parts(&data, x.n(), kept.len()), y, &part, options, interrupted);
+    let x_kept = Rows::from_parts(&data, x.n(), kept.len());
+    let space = RowSpace::of(x_kept, y);
+    let exponents = Exponents::of(&part, space.units().unit);
+    let mut work = Workspace::new(&space);
+    let outcome = work.solve(&space, &exponents, None, options.max_systems, interrupted);
+    let finished = Finished::of(&space, &exponents, &mut work, outcome, options);
+    let mut end = finished.into_limit(&space, x_kept, &part, outcome, options);
     end.beta = spread(&end.beta, kept, x.d());
     end.error_bound = end.error_bound.map(|bound| spread(&bound, kept, x.d()));
     end
@@ -87,8 +96,8 @@ fn spread(v: &[f64], kept: &[usize], d: usize) -> Vec<f64> {
 /// `y − Xβ` at the least-squares point under the signs.
 fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<f64> {
     let (n, d) = (x.n(), x.d());
-    let column = |i: usize, sign: f64| -> Vec<f64> { (0..n).map(|row| sign * x.row(row)[i]).collect() };
-    let free: Vec<f64> = (0..d).filter(|i| exponents.bound_sign(*i).is_none()).flat_map(|i| column(i, 1.0)).collect();
+    let free: Vec<f64> =
+        (0..d).filter(|i| exponents.bound_sign(*i).is_none()).flat_map(|i| column(x, i, 1.0)).collect();
     let basis = (!free.is_empty()).then(|| RowBasis::of(Rows::from_parts(&free, free.len() / n, n)));
     let project = |v: &mut [f64]| {
         if let Some(basis) = &basis {
@@ -96,7 +105,7 @@ fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<
         }
     };
     let columns: Vec<Vec<f64>> = (0..d)
-        .filter_map(|i| exponents.bound_sign(i).filter(|s| *s != 0.0).map(|s| column(i, s)))
+        .filter_map(|i| exponents.bound_sign(i).filter(|s| *s != 0.0).map(|s| column(x, i, s)))
         .map(|mut c| {
             project(&mut c);
             c
@@ -105,6 +114,22 @@ fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<
     let mut target = y.to_vec();
     project(&mut target);
     non_negative(&columns, &target)
+}
+
+/// A column of `x` times `sign`, scaled to size one by a power of two: no end depends on the unit of a coefficient, and
+/// squares of entries of 1e-200 would underflow.
+fn column(x: Rows<'_>, i: usize, sign: f64) -> Vec<f64> {
+    let peak = (0..x.n()).fold(0.0_f64, |m, n| m.max(x.row(n)[i].abs()));
+    let power = if peak > 0.0 { -exponent(peak) } else { 0 };
+    (0..x.n()).map(|n| sign * scale_by_power(x.row(n)[i], power)).collect()
+}
+
+fn norm(v: &[f64]) -> f64 {
+    inner(v, v).sqrt()
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Subtract from `v` its part in the row space of `basis`.
@@ -121,8 +146,6 @@ fn remove(basis: &RowBasis, v: &mut [f64]) {
 
 /// Residual of `min ‖b − Σ c_j a_j‖` over `c ≥ 0`.
 fn non_negative(columns: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (mut residual, mut coefficient, mut passive) = (b.to_vec(), vec![0.0; columns.len()], Vec::<usize>::new());
     let size = norm(b);
     for _ in 0..=3 * columns.len() {
