@@ -2,9 +2,9 @@
 //! certified, and in the user's units.
 
 use crate::linalg::Rows;
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 
-use super::accuracy::{self, Evaluated, SMALLEST, abs_product};
+use super::accuracy::{self, Errors, Evaluated, SMALLEST, abs_product};
 use super::certificate::{self, Evidence};
 use super::dual::largest;
 use crate::potential::Start;
@@ -159,7 +159,10 @@ impl Finished {
         if !(largest(&after) <= f64::max(before, SMALL_RESIDUAL * largest(&space.y))) {
             return None;
         }
-        let errors = point.errors(x, &y, start);
+        let mut errors = point.errors(x, &y, start);
+        if bounds && basic.len() != all.n() {
+            allow_for_projection(space, &point, &basic, &mut errors);
+        }
         let bound = bounds.then(|| point.certify(x, &errors));
         let reach = abs_product(all, &errors.beta);
         let backward = if basic.len() == all.n() {
@@ -212,5 +215,21 @@ impl Finished {
             n_iter: self.systems,
             status,
         }
+    }
+}
+
+/// The flow meets the exact projection of the targets onto the range of the data, the refined point that of the computed
+/// one: add to the errors of the residual what separates the two.
+fn allow_for_projection(space: &RowSpace<'_>, point: &Refined, basic: &[usize], errors: &mut Errors) {
+    let all = space.samples();
+    let mut residual = vec![DoubleDouble::ZERO; all.n()];
+    all.apply(&point.beta, &mut residual);
+    residual.iter_mut().zip(&space.units().y).for_each(|(r, y)| *r = DoubleDouble::from_f64(*y) - *r);
+    let part = space.reachable_part(&residual);
+    for (k, (i, error)) in basic.iter().zip(&mut errors.residual).enumerate() {
+        *error += match &part {
+            Some((part, relative)) => (part[*i] - point.residual[k]).abs() + relative * part[*i].abs(),
+            None => f64::INFINITY,
+        };
     }
 }
