@@ -17,25 +17,32 @@ pub(super) struct Errors {
     pub slope: f64,
 }
 
+/// A point to be judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evaluated<'a> {
+    pub nu: &'a [f64],
+    pub g: &'a [f64],
+    pub beta: &'a [f64],
+    pub slope: &'a [f64],
+}
+
 /// A point whose exponents, coefficients and residual are all binary64 (THEORY §1, the round-off terms of the certificate).
-pub(super) fn in_binary64(
-    x: Rows<'_>,
-    y: &[f64],
-    start: &Exponents,
-    nu: &[f64],
-    g: &[f64],
-    beta: &[f64],
-    slope: &[f64],
-) -> Errors {
+///
+/// `stepped` bounds `|X|ᵀ|δ|` summed over the steps `δ` that were added to `G` since it was last formed from scratch:
+/// their rounding is relative to them and to the `ν` they started from, either of which may exceed the final `|ν|`.
+pub(super) fn in_binary64(x: Rows<'_>, y: &[f64], start: &Exponents, point: Evaluated<'_>, stepped: f64) -> Errors {
+    let Evaluated { nu, g, beta, slope } = point;
     let u = f64::UNIT_ROUNDOFF;
     let path = abs_transposed(x, nu);
     // A product of N terms, and one more rounding for each chord step that was added to it.
     let product = 2.0 * ((x.n() + 3 + 2 * CHORDS) as f64) * u;
+    // Multipliers of 1e-300 and slopes of 1e300 meet where scales are large; every product may underflow once.
+    let underflow = 2.0 * (x.n() as f64) * SMALLEST;
     let mut worst_slope = 0.0_f64;
     let beta_error: Vec<f64> = (0..beta.len())
         .map(|i| {
             let (exponent, shifted) = start.sizes(i, g[i]);
-            let of_z = product * path[i] + 2.0 * u * shifted;
+            let of_z = underflow + product * (path[i] + stepped) + 2.0 * u * shifted;
             // The two vector exponentials are good to 2 units, the common exponent to one more each.
             let of_exponent = 2.0 * u * (1.0 + exponent);
             worst_slope = worst_slope.max((of_z + of_exponent).exp_m1());
@@ -55,11 +62,11 @@ pub(super) fn in_binary64_residual(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Vec<
     r
 }
 
-/// A bound of the round-off of that residual, `(d + 2) u (|X||β| + |y|)`.
+/// A bound of the round-off of that residual, `(d + 2) u (|X||β| + |y|)`, and of underflow.
 pub(super) fn residual_noise(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Vec<f64> {
     let sum = (x.d() as f64 + 2.0) * f64::UNIT_ROUNDOFF;
     let mut size = abs_product(x, &magnitudes(beta));
-    size.iter_mut().zip(y).for_each(|(size, y)| *size = sum * (*size + y.abs()));
+    size.iter_mut().zip(y).for_each(|(size, y)| *size = sum * (*size + y.abs()) + x.d() as f64 * SMALLEST);
     size
 }
 

@@ -14,6 +14,7 @@
 use crate::linalg::{Cholesky, Rows, SquareMatrix};
 use crate::real::Real;
 
+use super::accuracy::SMALLEST;
 use super::dual::largest;
 
 /// What is known at one point of the dual. The rows of `x` span the row space of the data.
@@ -37,6 +38,8 @@ pub(super) struct Evidence<'a> {
 
 /// Lowering `M` stops when it gains less than this.
 const STOPS_MOVING: f64 = 0.999;
+/// Kernels are certified from a diagonal of `LARGEST_SCALE^-2` on.
+const LARGEST_SCALE: f64 = 1e145;
 /// Rounding of the bound itself.
 const OUTWARD: f64 = 1.0 + 1e-12;
 
@@ -52,7 +55,8 @@ pub(super) fn by_qr(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
     let (n, d) = (x.n() as f64, x.d() as f64);
     // Householder QR: ‖δA‖_F ≤ N γ_{cd} ‖A‖_F (Higham, Accuracy and Stability, 2nd ed., Thm 19.4), c taken as 4;
     // ‖A‖²_F is the trace of H.
-    let perturbation = (4.0 * d + 3.0 * n + 12.0) * n * f64::UNIT_ROUNDOFF * cholesky.scaled_trace().sqrt();
+    // Strips of features, each at least 2N long and with N rows of the last triangle on top: 1.5 d rows in all.
+    let perturbation = (6.0 * d + 3.0 * n + 12.0) * n * f64::UNIT_ROUNDOFF * cholesky.scaled_trace().sqrt();
     let relative = inverse_norm_squared(cholesky).sqrt() * perturbation;
     2.0 * relative + relative * relative
 }
@@ -80,7 +84,13 @@ pub(super) fn certify(evidence: &Evidence<'_>) -> Vec<f64> {
 }
 
 fn sharpest(evidence: &Evidence<'_>) -> Option<Vec<f64>> {
-    let theta = evidence.factor_error + 2.0 * evidence.slope_error + evidence.moved.exp_m1();
+    // L⁻¹HL⁻ᵀ is the product of what factoring, rounding the slopes and moving the point did to the identity.
+    let theta = (1.0 + evidence.factor_error) * (1.0 + 2.0 * evidence.slope_error) * evidence.moved.exp() - 1.0;
+    // `D_i` is about `1/√H_ii`: beyond `LARGEST_SCALE` the slopes that make up `H` are next to subnormal numbers, whose
+    // errors are not relative.
+    if evidence.cholesky.scale().iter().any(|scale| *scale > LARGEST_SCALE) {
+        return None;
+    }
     if !(theta < 0.5) {
         return None;
     }
@@ -90,7 +100,8 @@ fn sharpest(evidence: &Evidence<'_>) -> Option<Vec<f64>> {
     Some(
         bound
             .map(|((movement, slope), error)| {
-                OUTWARD * (0.5 * slope * (1.0 + evidence.slope_error) * (2.0 * movement).exp_m1() + error)
+                let slope = slope * (1.0 + evidence.slope_error) + SMALLEST;
+                OUTWARD * (0.5 * slope * (2.0 * (movement + SMALLEST)).exp_m1() + error)
             })
             .collect(),
     )
@@ -115,6 +126,9 @@ impl Whitened {
         let noise = abs_lower_product(&evidence.cholesky.inverse_lower(), evidence.residual_error);
         let mut rows = Vec::new();
         evidence.cholesky.solve_lower_rows(evidence.x, &mut rows);
+        // Slopes of 1e300 leave entries of 1e-150, whose squares and products may underflow.
+        let underflow = (2 * n) as f64 * SMALLEST;
+        let underflow_of_square = underflow.sqrt();
         let (mut tau, mut along, mut blurred) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
         for i in 0..n {
             let (inner, noise) = (inner[i], noise[i]);
@@ -126,13 +140,13 @@ impl Whitened {
                 *blurred += c.abs() * noise;
             }
         }
-        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
         let (size, noise) = (norm(&inner), grow * norm(&noise));
         for ((tau, along), blurred) in tau.iter_mut().zip(&mut along).zip(&blurred) {
-            *tau = grow * tau.sqrt();
-            *along = (1.0 + 2.0 * theta) * along.abs()
+            *tau = grow * (tau.sqrt() + underflow_of_square);
+            *along = underflow
+                + (1.0 + 2.0 * theta) * along.abs()
                 + 2.0 * theta * *tau * size
-                + f64::min(*tau * noise, (1.0 + 2.0 * theta) * blurred + 2.0 * theta * *tau * noise);
+                + f64::min(*tau * noise, underflow + (1.0 + 2.0 * theta) * blurred + 2.0 * theta * *tau * noise);
         }
         Self { tau, along, lambda: grow * size + noise }
     }
@@ -159,6 +173,17 @@ impl Whitened {
     }
 }
 
+/// `‖v‖₂` without under- or overflow of the squares.
+fn norm(v: &[f64]) -> f64 {
+    let peak = largest(v);
+    if peak == 0.0 || !peak.is_finite() {
+        return peak;
+    }
+    // A quotient by a subnormal peak would lose its digits, and its reciprocal overflow.
+    let peak = peak.max(f64::MIN_POSITIVE);
+    peak * v.iter().map(|v| (v / peak).powi(2)).sum::<f64>().sqrt()
+}
+
 /// `|L⁻¹| v` for a lower triangular `L⁻¹`.
 fn abs_lower_product(inverse: &SquareMatrix, v: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; v.len()];
@@ -175,6 +200,6 @@ fn phi(m: f64) -> f64 {
 
 /// `(e^{2M} − 1)/(2M) − 1`, rounded up.
 fn rho(m: f64) -> f64 {
-    // Below 1e-4 the difference would cancel; M + ⅔M² + ⅓M³ + … ≤ M(1 + M) there.
-    if m > 1e-4 { OUTWARD * ((2.0 * m).exp_m1() / (2.0 * m) - 1.0) } else { m * (1.0 + m) }
+    // Below 1e-3 the difference would cancel to more than `OUTWARD`; M + ⅔M² + ⅓M³ + … ≤ M(1 + M) there.
+    if m > 1e-3 { OUTWARD * ((2.0 * m).exp_m1() / (2.0 * m) - 1.0) } else { m * (1.0 + m) }
 }

@@ -2,9 +2,9 @@
 //! certified, and in the user's units.
 
 use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 
-use super::accuracy::{self, SMALLEST, abs_product};
+use super::accuracy::{self, Errors, Evaluated, SMALLEST, abs_product};
 use super::certificate::{self, Evidence};
 use super::dual::largest;
 use crate::potential::Start;
@@ -14,7 +14,7 @@ use super::kkt::Conditions;
 use super::refine::{Frame, Refined};
 use super::row_space::RowSpace;
 use super::solve::{End, Outcome, Workspace};
-use super::{Limit, Options, judge, relative_residual};
+use super::{Limit, Options, judge};
 
 /// A bound below this part of the largest coefficient needs no tightening.
 const TIGHT: f64 = 1e-10;
@@ -89,7 +89,8 @@ impl Finished {
         let point = work.point();
         let mut nu = vec![0.0; x.n()];
         space.basic_multipliers(&point.nu, &mut nu);
-        let errors = accuracy::in_binary64(x, &space.y, start, &nu, &point.g, &point.beta, &point.slope);
+        let evaluated = Evaluated { nu: &nu, g: &point.g, beta: &point.beta, slope: &point.slope };
+        let errors = accuracy::in_binary64(x, &space.y, start, evaluated, outcome.stepped);
         let reach = abs_product(x, &errors.beta);
         let known = point.residual.iter().zip(&errors.residual).zip(&reach);
         let backward = known.map(|((r, e), b)| r.abs() + e + b).collect();
@@ -161,9 +162,13 @@ impl Finished {
         let basic = space.basic_samples();
         let mut nu = vec![0.0; all.n()];
         space.basic_multipliers(&work.point().nu, &mut nu);
-        let gathered: Vec<f64> =
-            if basic.len() == all.n() { Vec::new() } else { basic.iter().flat_map(|i| all.row(*i).to_vec()).collect() };
-        let x = if gathered.is_empty() { all } else { Rows::from_parts(&gathered, basic.len(), all.d()) };
+        let gathered: Vec<f64>;
+        let x = if basic.len() == all.n() {
+            all
+        } else {
+            gathered = basic.iter().flat_map(|i| all.row(*i)).copied().collect();
+            Rows::from_parts(&gathered, basic.len(), all.d())
+        };
         let pick = |v: &[f64]| -> Vec<f64> { basic.iter().map(|i| v[*i]).collect() };
         let y = pick(&space.y);
         let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
@@ -176,7 +181,10 @@ impl Finished {
         if !(largest(&after) <= f64::max(before, SMALL_RESIDUAL * largest(&space.y))) {
             return None;
         }
-        let errors = point.errors(x, &y, start);
+        let mut errors = point.errors(x, &y, start);
+        if bounds && basic.len() != all.n() {
+            allow_for_projection(space, &point, &basic, &mut errors);
+        }
         let bound = bounds.then(|| point.certify(x, &errors));
         let reach = abs_product(all, &errors.beta);
         let backward = if basic.len() == all.n() {
@@ -202,8 +210,6 @@ impl Finished {
         options: &Options,
     ) -> Limit {
         let units = space.units();
-        let residual = accuracy::in_binary64_residual(space.samples(), &space.y, &self.beta);
-        let status = judge(space, outcome.end, relative_residual(&residual, &space.y), options.tol);
         space.least_multipliers(&mut self.nu);
         units.multipliers_out(&mut self.nu);
         units.coefficients_out(&mut self.beta);
@@ -220,6 +226,8 @@ impl Finished {
         let mut targets = space.y.clone();
         units.residuals_out(&mut targets);
         let conditions = Conditions::of(x, &targets, start, &self.beta, &self.there, &self.nu);
+        // In the user's units: rows that differ by 1e300 may hide each other's residuals in the scaled ones.
+        let status = judge(space, outcome.end, conditions.feasibility, options.tol);
         Limit {
             beta: self.beta,
             multipliers: self.nu,
@@ -261,5 +269,21 @@ fn make_feasible(space: &RowSpace<'_>, slope: &[f64], beta: &mut [f64]) {
             beta.copy_from_slice(&before);
             return;
         }
+    }
+}
+
+/// The flow meets the exact projection of the targets onto the range of the data, the refined point that of the computed
+/// one: add to the errors of the residual what separates the two.
+fn allow_for_projection(space: &RowSpace<'_>, point: &Refined, basic: &[usize], errors: &mut Errors) {
+    let all = space.samples();
+    let mut residual = vec![DoubleDouble::ZERO; all.n()];
+    all.apply(&point.beta, &mut residual);
+    residual.iter_mut().zip(&space.units().y).for_each(|(r, y)| *r = DoubleDouble::from_f64(*y) - *r);
+    let part = space.reachable_part(&residual);
+    for (k, (i, error)) in basic.iter().zip(&mut errors.residual).enumerate() {
+        *error += match &part {
+            Some((part, relative)) => (part[*i] - point.residual[k]).abs() + relative * part[*i].abs(),
+            None => f64::INFINITY,
+        };
     }
 }

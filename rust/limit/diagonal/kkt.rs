@@ -12,7 +12,7 @@ use super::solve::Workspace;
 use super::{Limit, Options, accuracy, relative_residual, solve_one};
 
 /// How well a pair (β, ν) satisfies the conditions. All are 0 at the limit and have no units.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// `max_i |β_i − ∇Q*(Xᵀν)_i| / max|β|`: the distance in coefficients, not in ∇Q, where coefficients far below the
     /// others weigh as much as those that matter.

@@ -113,21 +113,6 @@ pub struct Limit {
     pub status: Status,
 }
 
-impl Limit {
-    /// β = 0, where no coordinate can move, for targets `y` that it reaches.
-    fn at_zero(x: Rows<'_>, y: &[f64]) -> Self {
-        Self {
-            beta: vec![0.0; x.d()],
-            multipliers: vec![0.0; x.n()],
-            error_bound: Some(vec![0.0; x.d()]),
-            backward_error: y.iter().map(|y| y.abs()).collect(),
-            conditions: Conditions::default(),
-            n_iter: 0,
-            status: Status::Converged,
-        }
-    }
-}
-
 /// Find the limit. `interrupted` is asked once a system.
 #[must_use]
 pub fn limit(x: Rows<'_>, y: &[f64], start: &Start, options: &Options, interrupted: &dyn Fn() -> bool) -> Limit {

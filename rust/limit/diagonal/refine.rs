@@ -122,11 +122,13 @@ impl Refined {
         let (nu, beta) = (high(&self.nu), magnitudes(&high(&self.beta)));
         let path = abs_transposed(x, &nu);
         let product = 2.0 * (x.n() as f64 + 3.0) * DOUBLE_DOUBLE;
+        // Double-double keeps its digits down to 2^-960 only; below, every product loses up to the least float.
+        let underflow = 8.0 * (x.n() as f64 + 1.0) * SMALLEST;
         let mut worst = 0.0_f64;
         let exact_to: Vec<f64> = (0..beta.len())
             .map(|i| {
                 let (exponent, shifted) = start.sizes(i, self.g[i].to_f64());
-                let of_z = product * path[i] + 2.0 * DOUBLE_DOUBLE * shifted;
+                let of_z = underflow + product * path[i] + 2.0 * DOUBLE_DOUBLE * shifted;
                 let of_exponent = 4.0 * DOUBLE_DOUBLE * (1.0 + exponent);
                 worst = worst.max((of_z + of_exponent).exp_m1());
                 let rough = if self.slope[i] <= 2.0 * self.floor { ROUGH * self.slope[i] } else { 0.0 };
@@ -137,7 +139,7 @@ impl Refined {
         let sum = (x.d() as f64 + 2.0) * DOUBLE_DOUBLE;
         let terms = abs_product(x, &beta).into_iter().zip(y).zip(&self.residual);
         for (error, ((size, y), rounded)) in residual.iter_mut().zip(terms) {
-            *error += sum * (size + y.abs()) + f64::UNIT_ROUNDOFF * rounded.abs();
+            *error += sum * (size + y.abs()) + 8.0 * (x.d() as f64) * SMALLEST + f64::UNIT_ROUNDOFF * rounded.abs();
         }
         let reported = |(size, error): (&f64, &f64)| error + f64::UNIT_ROUNDOFF * size + SMALLEST;
         Errors { beta: beta.iter().zip(&exact_to).map(reported).collect(), residual, slope: worst + ROUGH }

@@ -15,8 +15,11 @@ use super::dual::largest;
 use crate::potential::Start;
 
 use super::exponents::Exponents;
+use super::finish::Finished;
 use super::row_space::RowSpace;
-use super::{Limit, Options, Status, limit};
+use super::solve::Workspace;
+use super::units::{exponent, scale_by_power};
+use super::{Limit, Options, Status};
 
 /// A residual below this part of the targets is round-off: the signs suffice after all.
 const REACHED: f64 = 1e-12;
@@ -33,24 +36,27 @@ pub(super) fn constrained_end(
     interrupted: &dyn Fn() -> bool,
 ) -> Option<Limit> {
     let exponents = Exponents::of(start, space.units().unit);
-    let residual = least_squares_residual(x, y, &exponents);
-    if largest(&residual) <= REACHED * largest(y) {
+    let (data, targets, unit) = space.units().in_one_unit();
+    let scaled = Rows::from_parts(&data, x.n(), x.d());
+    let residual = least_squares_residual(scaled, &targets, &exponents);
+    if !(largest(&residual) > REACHED * largest(&targets)) {
         return None;
     }
-    let mut pull = vec![0.0; x.d()];
-    x.apply_transposed(&residual, &mut pull);
-    let size = residual.iter().map(|r| r * r).sum::<f64>().sqrt();
-    let still =
-        |i: usize| pull[i].abs() <= STATIONARY * size * column(x, i, 1.0).iter().map(|v| v * v).sum::<f64>().sqrt();
+    let size = norm(&residual);
+    // How hard the residual pulls a coefficient in the direction of `sign`, relative to the most it could.
+    let pull = |i: usize, sign: f64| {
+        let column = column(scaled, i, sign);
+        inner(&column, &residual) / (norm(&column) * size).max(f64::MIN_POSITIVE)
+    };
     let kept: Vec<usize> = (0..x.d())
         .filter(|i| match exponents.bound_sign(*i) {
             None => true,
-            Some(sign) => sign != 0.0 && (sign * pull[*i] > 0.0 || still(*i)),
+            Some(sign) => sign != 0.0 && pull(*i, sign) > -STATIONARY,
         })
         .collect();
     // A coordinate whose weights are all 0 feels no force, though the loss would fall if it moved.
-    let stuck = (0..x.d()).any(|i| exponents.bound_sign(i) == Some(0.0) && !still(i));
-    let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - r).collect();
+    let stuck = (0..x.d()).any(|i| exponents.bound_sign(i) == Some(0.0) && pull(i, 1.0).abs() > STATIONARY);
+    let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - scale_by_power(*r, unit)).collect();
     let mut end = on_columns(x, &reached, start, &kept, options, interrupted);
     if end.status.success() {
         end.status = if stuck { Status::Saddle } else { Status::InfeasibleSign };
@@ -62,7 +68,7 @@ pub(super) fn constrained_end(
     Some(end)
 }
 
-/// The limit over some of the columns, the other coefficients at 0.
+/// The limit over some of the columns, the other coefficients at 0. It does not come back here if it fails.
 fn on_columns(
     x: Rows<'_>,
     y: &[f64],
@@ -74,10 +80,13 @@ fn on_columns(
     let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
     let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
     let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
-    if kept.is_empty() {
-        return Limit::at_zero(x, y);
-    }
-    let mut end = limit(Rows::from_parts(&data, x.n(), kept.len()), y, &part, options, interrupted);
+    let x_kept = Rows::from_parts(&data, x.n(), kept.len());
+    let space = RowSpace::of(x_kept, y);
+    let exponents = Exponents::of(&part, space.units().unit);
+    let mut work = Workspace::new(&space);
+    let outcome = work.solve(&space, &exponents, None, options.max_systems, interrupted);
+    let finished = Finished::of(&space, &exponents, &mut work, outcome, options);
+    let mut end = finished.into_limit(&space, x_kept, &part, outcome, options);
     end.beta = spread(&end.beta, kept, x.d());
     end.error_bound = end.error_bound.map(|bound| spread(&bound, kept, x.d()));
     end
@@ -113,9 +122,20 @@ fn least_squares_residual(x: Rows<'_>, y: &[f64], exponents: &Exponents) -> Vec<
     non_negative(&columns, &target)
 }
 
-/// A column of the data, times `sign`.
+/// A column of `x` times `sign`, scaled to size one by a power of two: no end depends on the unit of a coefficient, and
+/// squares of entries of 1e-200 would underflow.
 fn column(x: Rows<'_>, i: usize, sign: f64) -> Vec<f64> {
-    (0..x.n()).map(|row| sign * x.row(row)[i]).collect()
+    let peak = (0..x.n()).fold(0.0_f64, |m, n| m.max(x.row(n)[i].abs()));
+    let power = if peak > 0.0 { -exponent(peak) } else { 0 };
+    (0..x.n()).map(|n| sign * scale_by_power(x.row(n)[i], power)).collect()
+}
+
+fn norm(v: &[f64]) -> f64 {
+    inner(v, v).sqrt()
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Subtract from `v` its part in the row space of `basis`.
@@ -132,8 +152,6 @@ fn remove(basis: &RowBasis, v: &mut [f64]) {
 
 /// Residual of `min ‖b − Σ c_j a_j‖` over `c ≥ 0`.
 fn non_negative(columns: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (mut residual, mut coefficient, mut passive) = (b.to_vec(), vec![0.0; columns.len()], Vec::<usize>::new());
     let size = norm(b);
     for _ in 0..=3 * columns.len() {

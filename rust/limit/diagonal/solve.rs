@@ -62,6 +62,8 @@ pub(super) struct Outcome {
     /// Largest |Δ(2G)| between the factored kernel and the returned point, if that factor is still in the workspace
     /// and was not shifted.
     pub moved: Option<f64>,
+    /// Bound of `|X|ᵀ|δ|` summed over the steps `δ` added to `G` since it was last formed from `ν`.
+    pub stepped: f64,
 }
 
 impl Workspace {
@@ -119,6 +121,7 @@ struct Road<'w, 's, 'd> {
     interior: Option<InteriorPoint>,
     best: Option<(f64, Vec<f64>)>,
     moved: Option<f64>,
+    stepped: f64,
 }
 
 impl<'w, 's, 'd> Road<'w, 's, 'd> {
@@ -153,6 +156,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             interior: None,
             best: None,
             moved: None,
+            stepped: 0.0,
         }
     }
 
@@ -163,6 +167,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
                 now.nu.iter_mut().zip(&interior.lambda).for_each(|(nu, lambda)| *nu = 0.5 * lambda);
                 now.evaluate(self.space, self.start, self.unit_of_residual);
                 self.moved = None;
+                self.stepped = 0.0;
             }
             if self.work.now.at_floor {
                 break End::Floor;
@@ -185,7 +190,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         if end != End::Floor {
             self.return_to_best();
         }
-        Outcome { end, systems: self.systems, moved: self.moved }
+        Outcome { end, systems: self.systems, moved: self.moved, stepped: self.stepped }
     }
 
     fn remember(&mut self) {
@@ -200,6 +205,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             self.work.now.nu = nu;
             self.work.now.evaluate(self.space, self.start, self.unit_of_residual);
             self.moved = None;
+            self.stepped = 0.0;
             debug_assert!(self.work.now.size <= size);
         }
     }
@@ -221,6 +227,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             std::mem::swap(&mut self.work.now, &mut self.work.trial);
             self.newton = true;
             self.moved = self.moved.map(|moved| moved + length * movement);
+            self.stepped = 0.0;
             return true;
         }
         self.newton = false;
@@ -249,6 +256,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             }
             std::mem::swap(&mut self.work.now, &mut self.work.trial);
             self.moved = self.moved.map(|moved| moved + movement);
+            self.stepped += self.space.longest_path(&self.work.step);
         }
     }
 

@@ -69,6 +69,15 @@ impl<'a> Units<'a> {
         self.row_exponent.iter().map(|e| scale_by_power(1.0, e - top)).collect()
     }
 
+    /// Data and targets in one unit for all rows, the data within 1: where rows are compared with each other. The second
+    /// is the power of two in which these targets are measured.
+    pub fn in_one_unit(&self) -> (Vec<f64>, Vec<f64>, i32) {
+        let weights = self.row_weights();
+        let data = self.x.chunks_exact(self.d.max(1)).zip(&weights).flat_map(|(row, w)| row.iter().map(move |v| v * w));
+        let targets = self.y.iter().zip(&weights).map(|(y, w)| y * w).collect();
+        (data.collect(), targets, self.unit + self.row_exponent.iter().copied().max().unwrap_or(0))
+    }
+
     /// Coefficients in the user's units; may overflow to ±inf where the true ones do.
     pub fn coefficients_out(&self, beta: &mut [f64]) {
         for b in beta {
@@ -115,7 +124,7 @@ fn peak(row: &[f64]) -> f64 {
 const ZERO: i32 = i32::MIN;
 
 /// `e` with `2^e ≤ |v| < 2^(e+1)`, subnormal numbers included; [`ZERO`] at 0.
-fn exponent(v: f64) -> i32 {
+pub(super) fn exponent(v: f64) -> i32 {
     const EXPONENT_BITS: u64 = 0x7ff;
     if v == 0.0 {
         return ZERO;
