@@ -80,9 +80,9 @@ def limit_rows(data, repeats):
         ("path", "100 limits by `limit_path`, with bounds", "4"),
         ("path_no_bounds", "100 limits by `limit_path`, without bounds", "6"),
     ):
-        for base, title in (("numpy", "NumPy dual Newton from 0"), ("numpy_path", "NumPy dual Newton along the path")):
+        for base, title in (("numpy", "NumPy dual Newton from 0"), ("numpy_path", "the same along the path")):
             yield (what, duration(seconds[name]), f"{systems[name]} systems", title, duration(seconds[base]),
-                   f"{systems[base]} systems", seconds[base] / seconds[name], reach if base == "numpy" else "")  # fmt: skip
+                   f"{systems[base]} systems", seconds[base] / seconds[name], reach)  # fmt: skip
 
 
 def deep_rows(data, repeats):
