@@ -18,9 +18,10 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
 
 import baselines  # noqa: E402
-import implicit_bias as ib  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.linalg import cho_factor  # noqa: E402
+
+import implicit_bias as ib  # noqa: E402
 
 SHAPES, SCALES = (0.0, 0.5, 0.7, 0.9, 0.99), np.logspace(-5, -0.6, 20)
 SCALE = 1e-12

@@ -7,13 +7,14 @@ import sys
 import textwrap
 import time
 
-import implicit_bias as ib
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+
+import implicit_bias as ib
+import reference
 
 U = 2.0**-53
 DUAL_METHODS = ("auto", "radau", "explicit")
@@ -376,7 +377,7 @@ def test_status_step_too_small_when_no_step_can_be_represented():
 def test_huge_scales_end_as_well(method, log_scale):
     # Nothing changes with kappa but the unit of time: the flow is linear there, and takes the same number of steps.
     net = ib.DiagonalNetwork.from_scale_shape(2, log_scale=log_scale)
-    flow = ib.gradient_flow(net, [[1.0, 2.0]], [1.0], method=method, max_seconds=10.0)
+    flow = ib.gradient_flow(net, [[1.0, 2.0]], [1.0], method=method, max_seconds=1.0)
     assert flow.success, flow.message
     np.testing.assert_allclose(flow.beta[-1], [0.2, 0.4], rtol=1e-11)
     assert flow.stats["accepted"] <= 500

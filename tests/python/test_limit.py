@@ -3,13 +3,14 @@
 import math
 from itertools import pairwise
 
-import implicit_bias as ib
 import numpy as np
 import pytest
+from scipy.optimize import linprog, nnls
+
+import implicit_bias as ib
 import reference
 from hard_cases import LOG_KAPPAS, hard_cases
 from random_problems import random_problem
-from scipy.optimize import linprog, nnls
 
 LOG_4 = math.log(4)
 U = 2.0**-53
