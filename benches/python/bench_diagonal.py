@@ -2,8 +2,9 @@
 
 import math
 
-import implicit_bias as ib
 import pytest
+
+import implicit_bias as ib
 
 DATA = ib.datasets.azulay_sparse_regression()
 

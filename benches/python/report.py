@@ -3,7 +3,9 @@
 usage: python report.py [--repeats 7] [--weights-seconds 60]     prints Markdown
 
 Competitors take turns (first all of them once, then all of them again), so that a busy moment of the machine hits each
-alike; a ratio is one of medians. BLAS may use all cores for the NumPy programs, as it does by default.
+alike; a ratio is one of medians. NumPy and SciPy programs take their turns with one BLAS thread and with all of them,
+and the faster setting counts: on a machine that does anything else besides, BLAS threads wait for each other, and its
+default can be five times slower than one thread.
 """
 
 import argparse
@@ -18,23 +20,31 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
 
 import baselines  # noqa: E402
-import implicit_bias as ib  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.linalg import cho_factor  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
+
+import implicit_bias as ib  # noqa: E402
 
 SHAPES, SCALES = (0.0, 0.5, 0.7, 0.9, 0.99), np.logspace(-5, -0.6, 20)
 SCALE = 1e-12
 
 
-def interleaved(repeats, **competitors):
-    """Median seconds and last result of every competitor, which take turns."""
-    seconds, results = {name: [] for name in competitors}, {}
+def interleaved(repeats, ours, theirs):
+    """Median seconds and last result of every competitor, which take turns; `theirs` use BLAS."""
+    turns = [(name, None, run) for name, run in ours.items()]
+    turns += [(name, threads, run) for name, run in theirs.items() for threads in (1, os.cpu_count())]
+    seconds, results = {turn[:2]: [] for turn in turns}, {}
     for _ in range(repeats):
-        for name, run in competitors.items():
-            began = time.perf_counter()
-            results[name] = run()
-            seconds[name].append(time.perf_counter() - began)
-    return {name: statistics.median(values) for name, values in seconds.items()}, results
+        for name, threads, run in turns:
+            with threadpool_limits(threads, user_api="blas"):
+                began = time.perf_counter()
+                results[name] = run()
+                seconds[name, threads].append(time.perf_counter() - began)
+    medians = {}
+    for (name, _), values in seconds.items():
+        medians[name] = min(medians.get(name, math.inf), statistics.median(values))
+    return medians, results
 
 
 def cells():
@@ -57,12 +67,16 @@ def limit_rows(data, repeats):
     X, y = data.X, data.y
     seconds, found = interleaved(
         repeats,
-        numpy=lambda: [baselines.dual_newton(X, y, k) for k in log_kappas],
-        numpy_path=lambda: baselines.newton_path(X, y, log_kappas),
-        one_by_one=lambda: [ib.limit(net, X, y) for net in nets],
-        no_bounds=lambda: [ib.limit(net, X, y, bounds=False) for net in nets],
-        path=lambda: ib.limit_path(nets, X, y),
-        path_no_bounds=lambda: ib.limit_path(nets, X, y, bounds=False),
+        {
+            "one_by_one": lambda: [ib.limit(net, X, y) for net in nets],
+            "no_bounds": lambda: [ib.limit(net, X, y, bounds=False) for net in nets],
+            "path": lambda: ib.limit_path(nets, X, y),
+            "path_no_bounds": lambda: ib.limit_path(nets, X, y, bounds=False),
+        },
+        {
+            "numpy": lambda: [baselines.dual_newton(X, y, k) for k in log_kappas],
+            "numpy_path": lambda: baselines.newton_path(X, y, log_kappas),
+        },
     )
     for ours, theirs in zip(found["path"].beta, found["numpy"], strict=True):
         assert np.abs(ours - theirs.beta).max() < 1e-9  # the same problem was solved
@@ -80,9 +94,9 @@ def limit_rows(data, repeats):
         ("path", "100 limits by `limit_path`, with bounds", "4"),
         ("path_no_bounds", "100 limits by `limit_path`, without bounds", "6"),
     ):
-        for base, title in (("numpy", "NumPy dual Newton from 0"), ("numpy_path", "NumPy dual Newton along the path")):
+        for base, title in (("numpy", "NumPy dual Newton from 0"), ("numpy_path", "the same along the path")):
             yield (what, duration(seconds[name]), f"{systems[name]} systems", title, duration(seconds[base]),
-                   f"{systems[base]} systems", seconds[base] / seconds[name], reach if base == "numpy" else "")  # fmt: skip
+                   f"{systems[base]} systems", seconds[base] / seconds[name], reach)  # fmt: skip
 
 
 def deep_rows(data, repeats):
@@ -91,9 +105,8 @@ def deep_rows(data, repeats):
     )
     seconds, found = interleaved(
         5 * repeats,
-        deep=lambda: ib.limit(deep, data.X, data.y),
-        shallow=lambda: ib.limit(shallow, data.X, data.y),
-        system=lambda: cho_factor((data.X * np.abs(data.X[0])) @ data.X.T),
+        {"deep": lambda: ib.limit(deep, data.X, data.y), "shallow": lambda: ib.limit(shallow, data.X, data.y)},
+        {"system": lambda: cho_factor((data.X * np.abs(data.X[0])) @ data.X.T)},
     )
     yield ("limit at scale 1e-12", duration(seconds["shallow"]), f"{found['shallow'].n_iter} systems",
            "limit at scale 10^-100000", duration(seconds["deep"]), f"{found['deep'].n_iter} systems",
@@ -110,17 +123,22 @@ def flow_rows(data, repeats, weights_seconds):
     baselines.radau_tableau(7)  # not part of a run
     seconds, found = interleaved(
         repeats,
-        ours=lambda: ib.gradient_flow(net, X, y),
-        radau=lambda: baselines.radau_flow(X, y, log_kappa),
-        lsoda_jacobian=lambda: baselines.lsoda_flow(X, y, log_kappa, jacobian=True),
+        {"ours": lambda: ib.gradient_flow(net, X, y)},
+        {
+            "radau": lambda: baselines.radau_flow(X, y, log_kappa),
+            "lsoda_jacobian": lambda: baselines.lsoda_flow(X, y, log_kappa, jacobian=True),
+        },
     )
+    ours = found["ours"]
     more, found_more = interleaved(
         1,
-        lsoda=lambda: baselines.lsoda_flow(X, y, log_kappa),
-        weights=lambda: baselines.weights_flow(X, y, math.sqrt(SCALE), found["ours"].t[-1], seconds=weights_seconds),
+        {},
+        {
+            "lsoda": lambda: baselines.lsoda_flow(X, y, log_kappa),
+            "weights": lambda: baselines.weights_flow(X, y, math.sqrt(SCALE), ours.t[-1], seconds=weights_seconds),
+        },
     )
     seconds, found = seconds | more, found | found_more
-    ours = found["ours"]
     assert np.abs(ours.beta[-1] - found["radau"].beta).max() < 1e-8
     counts = f"{ours.stats['accepted']} steps, {ours.stats['newton_systems']} systems, {ours.stats['rhs']} rhs"
     for name, title, reach in (
@@ -142,7 +160,8 @@ def main():
     parser.add_argument("--weights-seconds", type=float, default=60.0)
     options = parser.parse_args()
     data = ib.datasets.azulay_sparse_regression()
-    print(f"N = 100, d = 1000, {platform.machine()}, {os.cpu_count()} cores, medians of {options.repeats}\n")
+    busy = f"load before the run {os.getloadavg()[0]:.2g}" if hasattr(os, "getloadavg") else "load unknown"
+    print(f"N = 100, d = 1000, {platform.machine()}, {os.cpu_count()} cores, {busy}, medians of {options.repeats}\n")
     print("| work | time | counted | against | time | counted | ratio | to reach |\n|---|---|---|---|---|---|---|---|")
     for rows in (
         limit_rows(data, options.repeats),

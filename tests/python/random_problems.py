@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import implicit_bias as ib
 import numpy as np
+
+import implicit_bias as ib
 import reference
 
 DATA = ("gaussian", "correlated", "scaled rows", "scaled columns", "parallel rows", "one sample", "square", "sparse")

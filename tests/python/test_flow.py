@@ -7,13 +7,14 @@ import sys
 import textwrap
 import time
 
-import implicit_bias as ib
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+
+import implicit_bias as ib
+import reference
 
 U = 2.0**-53
 DUAL_METHODS = ("auto", "radau", "explicit")
@@ -127,26 +128,25 @@ def test_parameters_start_at_the_start_and_multiply_to_beta():
 @pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
 def test_conserved_quantities_are_conserved(method):
     X, y = gaussian_problem(8)
-    # Raw weights of e^-60 cannot: u + v may decay by e^-20 beside u - v grown by e^20, and then has no digit left in
-    # binary64 from which to grow back.
-    for log_magnitude in (0.5, -5.0) if method == "weights" else (0.5, -5.0, -60.0):
+    for log_magnitude in (0.5, -5.0, -60.0):
         net = biased_network(9, 10, log_magnitude)
         flow = ib.gradient_flow(net, X, y, method=method, rtol=1e-12, tol=1e-9)
         assert flow.success, flow.message
         u_plus, v_plus, u_minus, v_minus = flow.parameters
         size = u_plus**2 + v_plus**2 + u_minus**2 + v_minus**2
         rows = (v_plus**2 - u_plus**2, v_minus**2 - u_minus**2, u_plus * u_minus + v_plus * v_minus)
-        # In dual coordinates the weights lie on the conserved manifold by construction: only rounding, of each weight
-        # and of sqrt(A) e^G, whose exponent of size |ln| carries |ln| u. Raw weights keep local errors of 1e-12 a step.
-        exponent = np.abs(net.log_kappa).max() + 20
-        tolerance = 16 * U * (1 + exponent) if method != "weights" else 1e-9
-        # The raw integration controls errors relative to the largest weight.
-        size = size if method != "weights" else np.broadcast_to(size.max(axis=1, keepdims=True), size.shape)
+        if method == "weights":
+            # Local errors of 1e-12 of the weights, kept from the time when the coordinate was largest.
+            allowed = 1e-9 * np.maximum.accumulate(size)
+        else:
+            # In dual coordinates the weights lie on the conserved manifold by construction. What is left is the
+            # rounding of each weight, and of sqrt(A) e^G through its exponent, |ln kappa| and more, times u.
+            allowed = 16 * U * (21 + np.abs(net.log_kappa).max()) * (size + size[0])
+            drift = flow.conserved_quantities().drift
+            assert drift.shape == flow.t.shape
+            assert (drift <= 2 * (allowed / size).max(axis=1)).all()
         for quantity in rows:
-            assert (np.abs(quantity - quantity[0]) <= tolerance * (size + size[0])).all()
-        drift = flow.conserved_quantities().drift
-        assert drift.shape == flow.t.shape
-        assert drift.max() <= 2 * tolerance
+            assert (np.abs(quantity - quantity[0]) <= allowed).all()
 
 
 @pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
@@ -359,14 +359,28 @@ def test_status_max_seconds():
     assert time.perf_counter() - began < 2.0
 
 
-def test_a_scale_at_which_no_time_can_be_represented_is_refused_and_the_largest_ones_work():
-    # beta' = S g with S = kappa = e^2000: the flow is over at t = e^-2000, which is not a binary64 number.
-    with pytest.raises(ValueError, match="net must be of ln kappa below 709 for a flow: got 2001"):
-        ib.gradient_flow(ib.DiagonalNetwork.from_scale_shape(2, log_scale=2000.0), [[1.0, 2.0]], [1.0])
-    # S = 1e100: over at t = 1e-99, min l2.
-    flow = ib.gradient_flow(ib.DiagonalNetwork.from_scale_shape(2, scale=1e100), [[1.0, 2.0]], [1.0])
+def test_status_step_too_small_when_no_step_can_be_represented():
+    # beta' = S g with S = kappa = 4 e^700: the flow is over by t = 1e-304 and nu is as small, at the edge of binary64.
+    # Either that is said, or the answer is right; a wrong answer with `success` would be the failure.
+    net = ib.DiagonalNetwork.from_scale_shape(2, log_scale=700.0)
+    flow = ib.gradient_flow(net, [[1.0, 2.0]], [1.0], max_seconds=10.0)
+    assert np.isfinite(flow.beta).all()
+    if flow.success:
+        np.testing.assert_allclose(flow.beta[-1], [0.2, 0.4], rtol=1e-10)
+    else:
+        assert flow.status == "step_too_small"
+        assert (flow.t == 0.0).all()
+
+
+@pytest.mark.parametrize("method", DUAL_METHODS)
+@pytest.mark.parametrize("log_scale", [60.0, 100.0, 300.0])
+def test_huge_scales_end_as_well(method, log_scale):
+    # Nothing changes with kappa but the unit of time: the flow is linear there, and takes the same number of steps.
+    net = ib.DiagonalNetwork.from_scale_shape(2, log_scale=log_scale)
+    flow = ib.gradient_flow(net, [[1.0, 2.0]], [1.0], method=method, max_seconds=1.0)
     assert flow.success, flow.message
-    np.testing.assert_allclose(flow.beta[-1], [0.2, 0.4], rtol=1e-10)
+    np.testing.assert_allclose(flow.beta[-1], [0.2, 0.4], rtol=1e-11)
+    assert flow.stats["accepted"] <= 500
 
 
 def test_every_status_is_a_string_with_a_message():

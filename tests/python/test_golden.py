@@ -3,9 +3,10 @@
 import math
 from decimal import Decimal
 
-import implicit_bias as ib
 import numpy as np
 import pytest
+
+import implicit_bias as ib
 import reference
 from implicit_bias import special
 

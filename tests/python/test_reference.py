@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+
 import reference
 
 
