@@ -60,9 +60,8 @@ class _Flow(TypedDict):
     t: _Array
     beta: _Array
     loss: _Array
-    dual: _Array | None
+    path: _Array
     multipliers: _Array | None
-    parameters: _Array | None
     status: str
     stats: dict[str, int | float]
     interrupted: bool

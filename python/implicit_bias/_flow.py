@@ -140,8 +140,7 @@ def gradient_flow(
         _net=net,
         _X=X,
         _y=y,
-        _dual=found["dual"],
-        _weights=found["parameters"],
+        _path=found["path"],
     )
     if found["interrupted"] and on_interrupt == "raise":
         raise FlowInterrupted(flow)

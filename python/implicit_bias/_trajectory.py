@@ -50,9 +50,9 @@ class Flow:
     beta : ndarray, shape (n_times, n_features)
         :math:`\beta(t)`.
     loss : ndarray, shape (n_times,)
-    multipliers : ndarray, shape (n_times, n_samples)
+    multipliers : ndarray, shape (n_times, n_samples), or None
         :math:`\nu(t) = \int_0^t r\,ds / N`, with :math:`\nabla Q(\beta(t)) = X^\top\nu(t)`; of least norm where they
-        are not unique.
+        are not unique. None for ``method="weights"``, which has no dual.
     status : Status
         Why it stopped.
     message : str
@@ -66,7 +66,7 @@ class Flow:
     t: Array = field(repr=False)
     beta: Array = field(repr=False)
     loss: Array = field(repr=False)
-    multipliers: Array = field(repr=False)
+    multipliers: Array | None = field(repr=False)
     status: Status
     message: str
     success: bool
@@ -75,8 +75,8 @@ class Flow:
     # Referenced, not copied: X can be most of the memory of the machine.
     _X: Array = field(repr=False)
     _y: Array = field(repr=False)
-    _dual: Array = field(repr=False)
-    _weights: Array | None = field(repr=False)
+    # G, (n_times, n_features), or the weights themselves where those were integrated, (n_times, 4, n_features).
+    _path: Array = field(repr=False)
 
     @property
     def parameters(self) -> Parameters:
@@ -89,8 +89,8 @@ class Flow:
         implicit_bias.Parameters
             Named tuple ``u_plus, v_plus, u_minus, v_minus``, each (n_times, n_features).
         """
-        if self._weights is not None:
-            return Parameters(*(self._weights[:, k] for k in range(4)))
+        if self.multipliers is None:
+            return Parameters(*(self._path[:, k] for k in range(4)))
         grown, decayed = self._growth()
         net = self._net
         sum_plus, difference_plus = net.u_plus + net.v_plus, net.u_plus - net.v_plus
@@ -168,8 +168,8 @@ class Flow:
             exact, up = larger > SMALLEST, self.beta >= 0.0
             grown = np.where(up, np.sqrt(larger), smaller)
             decayed = np.where(up, smaller, np.sqrt(larger))
-            a = np.exp(0.5 * start.log_a_high + self._dual) * np.exp(0.5 * start.log_a_low)
-            b = np.exp(0.5 * start.log_b_high - self._dual) * np.exp(0.5 * start.log_b_low)
+            a = np.exp(0.5 * start.log_a_high + self._path) * np.exp(0.5 * start.log_a_low)
+            b = np.exp(0.5 * start.log_b_high - self._path) * np.exp(0.5 * start.log_b_low)
             grown, decayed = np.where(exact, grown, a), np.where(exact, decayed, b)
         return grown, decayed
 

@@ -62,10 +62,14 @@ pub fn diagonal_flow<'py>(
     out.set_item("t", vector(py, flow.times))?;
     out.set_item("beta", matrix(py, flow.beta, count, d)?)?;
     out.set_item("loss", vector(py, flow.loss))?;
-    out.set_item("dual", if weights { None } else { Some(matrix(py, flow.dual, count, d)?) })?;
+    // The path that was integrated: G, or the weights.
+    let path = if weights {
+        PyArray1::from_vec(py, flow.parameters).reshape([count, 4, d])?.into_any()
+    } else {
+        PyArray1::from_vec(py, flow.dual).reshape([count, d])?.into_any()
+    };
+    out.set_item("path", path)?;
     out.set_item("multipliers", if weights { None } else { Some(matrix(py, flow.multipliers, count, x.n())?) })?;
-    let parameters = if weights { Some(PyArray1::from_vec(py, flow.parameters).reshape([count, 4, d])?) } else { None };
-    out.set_item("parameters", parameters)?;
     out.set_item("status", flow.status.name())?;
     out.set_item("stats", stats)?;
     out.set_item("interrupted", interruption.is_some())?;
