@@ -96,9 +96,18 @@ fn log_sum_of_squares(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
         return DoubleDouble::from_f64(f64::NEG_INFINITY);
     }
     // Measured in the larger of the two, neither square over- nor underflows before it is negligible.
+    // Away from the ends of the exponent range first, exactly: double-double loses digits below 2^-960.
+    let power = if size < 1e-150 {
+        600
+    } else if size > 1e150 {
+        -600
+    } else {
+        0
+    };
+    let (a, b, size) = (a.mul_f64(2.0_f64.powi(power)), b.mul_f64(2.0_f64.powi(power)), size * 2.0_f64.powi(power));
     let unit = DoubleDouble::from_f64(size);
     let (a, b) = (a / unit, b / unit);
-    let log_unit = unit.ln();
+    let log_unit = unit.ln() - DoubleDouble::LN_2.mul_f64(f64::from(power));
     log_unit + log_unit + (a * a + b * b).ln()
 }
 
@@ -123,3 +132,6 @@ fn asinh(x: DoubleDouble) -> DoubleDouble {
     let sinh = (growth + growth / (one + growth)) * DoubleDouble::from_f64(0.5);
     near - (sinh - x) / (one + sinh * sinh).sqrt()
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,7 +165,8 @@ impl Whitened {
             let movement: Vec<f64> = self.tau.iter().zip(&self.along).map(each).collect();
             let next = OUTWARD * largest(&movement);
             // It cannot rise, for each D_i ≤ τ_i T ≤ M, and it falls by a fixed factor or the loop ends.
-            if !(next <= STOPS_MOVING * most) || next == 0.0 {
+            // (Among subnormal numbers 0.999 M rounds to M: there it has to fall at all.)
+            if !(next <= STOPS_MOVING * most && next < most) {
                 return Some(movement);
             }
             most = next;

@@ -24,6 +24,8 @@ const SMALL_RESIDUAL: f64 = 1e-13;
 const MUCH: f64 = 0.1;
 /// Binary64 exponents longer than this cost more digits than the reported errors should.
 const SHORT: f64 = 100.0;
+/// Residuals of dependent samples below this part of the targets are those of refinement in double-double.
+const CONSISTENT: f64 = 1e-20;
 /// Movement of the exponents since the last factorization up to which it also serves the certificate.
 const NEARBY: f64 = 0.03;
 
@@ -279,7 +281,11 @@ fn allow_for_projection(space: &RowSpace<'_>, point: &Refined, basic: &[usize], 
     let mut residual = vec![DoubleDouble::ZERO; all.n()];
     all.apply(&point.beta, &mut residual);
     residual.iter_mut().zip(&space.units().y).for_each(|(r, y)| *r = DoubleDouble::from_f64(*y) - *r);
-    let part = space.reachable_part(&residual);
+    // Rank below min(N, d) is a statement about size: where samples that depend on each other to round-off contradict each
+    // other, exact arithmetic might see independent ones with another limit.
+    let off = residual.iter().fold(0.0, |m: f64, r| m.max(r.to_f64().abs()));
+    let uncertain = basic.len() < all.n().min(all.d()) && off > CONSISTENT * largest(&space.units().y);
+    let part = if uncertain { None } else { space.reachable_part(&residual) };
     for (k, (i, error)) in basic.iter().zip(&mut errors.residual).enumerate() {
         *error += match &part {
             Some((part, relative)) => (part[*i] - point.residual[k]).abs() + relative * part[*i].abs(),

@@ -162,3 +162,6 @@ fn relative_residual(residual: &[f64], y: &[f64]) -> f64 {
     let size = largest(y);
     largest(residual) / if size > 0.0 { size } else { 1.0 }
 }
+
+#[cfg(test)]
+mod tests;

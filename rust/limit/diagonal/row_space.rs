@@ -96,7 +96,7 @@ impl<'a> RowSpace<'a> {
                 // the size of the problem; below that the two cannot be told apart.
                 let noise = 8.0 * f64::EPSILON * (rows.n().max(rows.d()) as f64);
                 self.reachable = off <= noise * size;
-                if self.reachable && rows.n() <= rows.d() {
+                if self.reachable && basis.rank() < rows.d() {
                     // The samples outside the basis repeat the others: keep what the user gave.
                     self.y.copy_from_slice(&self.units.y);
                 }

@@ -201,3 +201,6 @@ fn unconstrained(columns: &[Vec<f64>], passive: &[usize], b: &[f64]) -> Option<V
     basis.solve_r(&w, &mut c);
     Some(c)
 }
+
+#[cfg(test)]
+mod tests;
