@@ -45,6 +45,8 @@ pub(super) struct Point {
 /// Workspace for several states.
 #[derive(Debug, Default)]
 struct Stages {
+    /// Of one.
+    shift: Vec<f64>,
     beta: Vec<f64>,
     slope: Vec<f64>,
 }
@@ -123,7 +125,7 @@ impl System<f64> for DualFlow<'_> {
 
     fn rhs_stages(&mut self, t: &[f64], y: &[f64], dy: &mut [f64]) {
         let size = t.len() * self.x.d();
-        let Stages { beta, slope } = &mut self.stages;
+        let Stages { beta, slope, .. } = &mut self.stages;
         for buffer in [&mut *beta, &mut *slope] {
             buffer.resize(size.max(buffer.len()), 0.0);
         }
@@ -168,11 +170,21 @@ impl Implicit<f64> for DualFlow<'_> {
     type Solver = Tridiagonal;
 
     fn jacobian(&mut self, _t: f64, y: &[f64], solver: &mut Tridiagonal) -> bool {
-        self.visit(y);
-        if !self.here.slope.iter().all(|s| s.is_finite()) {
+        let d = self.x.d();
+        if self.here.state != y {
+            // The guess of a stage: it is S there that is wanted, not the flow, and no step starts there.
+            let Stages { shift, beta, slope } = &mut self.stages;
+            for buffer in [&mut *shift, &mut *beta, &mut *slope] {
+                buffer.resize(d.max(buffer.len()), 0.0);
+            }
+            self.shifts.of_state(self.x, y, &mut shift[..d]);
+            self.reference.evaluate(&shift[..d], &mut beta[..d], &mut slope[..d]);
+        }
+        let slope = if self.here.state == y { &self.here.slope } else { &self.stages.slope[..d] };
+        if !slope.iter().all(|s| s.is_finite()) {
             return false;
         }
-        self.gram.form(self.x, &self.here.slope, &mut self.jacobian);
+        self.gram.form(self.x, slope, &mut self.jacobian);
         let factor = -1.0 / self.samples;
         self.jacobian.data_mut().iter_mut().for_each(|h| *h *= factor);
         self.jacobian_known = true;
