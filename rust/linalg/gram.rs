@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn shapes_of_several_parts_and_of_ragged_blocks_are_within_the_bound() {
-        for (n, d) in [(3, 1000), (7, 1013), (40, 130), (33, 129), (64, 257), (2, 5000), (290, 70), (5, 0)] {
+        for (n, d) in
+            [(3, 1000), (7, 1013), (40, 130), (33, 129), (64, 257), (2, 5000), (290, 70), (5, 0), (0, 40), (0, 0)]
+        {
             let mut random = Random::new(n as u64);
             let (data, s) = (random.vector(n * d), random.weights(d, 20.0));
             assert_is_gram(rows(&data, n, d), &s);

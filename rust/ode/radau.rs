@@ -221,9 +221,9 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
                 weights.iter().zip(self.stages.z[i..].iter().step_by(n)).fold(R::ZERO, |sum, (w, z)| sum + *w * *z);
             *error = (*slope - sum * inverse_h).to_f64();
         }
-        self.solver.to_basis(&mut self.error);
+        self.solver.enter_basis(&mut self.error);
         self.solver.solve_real(&mut self.error);
-        self.solver.from_basis(&mut self.error);
+        self.solver.leave_basis(&mut self.error);
         stats.newton_systems += 1;
     }
 }

@@ -210,11 +210,11 @@ impl ShiftedSolver for Tridiagonal {
         self.0.factor_complex(slot, re, im)
     }
 
-    fn to_basis(&mut self, b: &mut [f64]) {
+    fn enter_basis(&mut self, b: &mut [f64]) {
         self.0.to_basis_many(b);
     }
 
-    fn from_basis(&mut self, b: &mut [f64]) {
+    fn leave_basis(&mut self, b: &mut [f64]) {
         self.0.from_basis_many(b);
     }
 

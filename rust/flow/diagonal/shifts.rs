@@ -10,7 +10,7 @@ use crate::linalg::Rows;
 #[derive(Debug, Default)]
 pub(super) struct Shifts {
     states: Vec<f64>,
-    shifts: Vec<f64>,
+    z: Vec<f64>,
     /// Of these states; of other errors only the products are kept.
     corrections: Vec<f64>,
     products: Vec<f64>,
@@ -20,16 +20,18 @@ impl Shifts {
     /// The shifts of several states, one after another.
     pub(super) fn of_states(&mut self, x: Rows<'_>, states: &[f64]) -> &[f64] {
         if self.are_corrected(0, states) && states.len() == self.states.len() {
-            self.shifts.iter_mut().zip(&self.products).for_each(|(z, product)| *z += 2.0 * product);
+            self.z.iter_mut().zip(&self.products).for_each(|(z, product)| *z += 2.0 * product);
         } else {
-            self.shifts.resize(states.len() / x.n().max(1) * x.d(), 0.0);
-            x.apply_transposed_many(states, &mut self.shifts);
-            self.shifts.iter_mut().for_each(|z| *z *= 2.0);
+            self.z.resize(states.len() / x.n().max(1) * x.d(), 0.0);
+            x.apply_transposed_many(states, &mut self.z);
+            for z in &mut self.z {
+                *z *= 2.0;
+            }
         }
         self.states.clear();
         self.states.extend_from_slice(states);
         self.corrections.clear();
-        &self.shifts
+        &self.z
     }
 
     /// `Xᵀe` of several errors, one after another.
@@ -45,13 +47,15 @@ impl Shifts {
 
     /// The shift of one state, often that of the corrected last stage.
     pub(super) fn of_state(&self, x: Rows<'_>, state: &[f64], shift: &mut [f64]) {
-        let (first, from) = (self.states.len().saturating_sub(x.n()), self.shifts.len().saturating_sub(x.d()));
+        let (first, from) = (self.states.len().saturating_sub(x.n()), self.z.len().saturating_sub(x.d()));
         if self.are_corrected(first, state) {
-            let parts = self.shifts[from..].iter().zip(&self.products[from..]);
+            let parts = self.z[from..].iter().zip(&self.products[from..]);
             shift.iter_mut().zip(parts).for_each(|(shift, (z, product))| *shift = z + 2.0 * product);
         } else {
             x.apply_transposed_many(state, shift);
-            shift.iter_mut().for_each(|z| *z *= 2.0);
+            for z in shift {
+                *z *= 2.0;
+            }
         }
     }
 

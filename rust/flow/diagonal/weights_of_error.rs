@@ -149,7 +149,9 @@ impl ErrorWeights {
         if let Some(jacobian) = jacobian {
             // N² instead of N d multiplications: this is asked in every Newton iteration.
             jacobian.apply_symmetric_many(e, &mut moved[..e.len()]);
-            moved.iter_mut().for_each(|moved| *moved *= -self.samples);
+            for moved in &mut moved {
+                *moved *= -self.samples;
+            }
         } else {
             for (seen, moved) in seen.chunks_exact(d).zip(moved.chunks_exact_mut(n)) {
                 self.seen.iter_mut().zip(seen).zip(&self.slope).for_each(|((out, seen), s)| *out = seen * s);
