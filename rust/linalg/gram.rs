@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn shapes_of_several_parts_and_of_ragged_blocks_are_within_the_bound() {
-        for (n, d) in [(3, 1000), (7, 1013), (40, 130), (33, 129), (64, 257), (2, 5000), (290, 70), (5, 0)] {
+        for (n, d) in
+            [(3, 1000), (7, 1013), (40, 130), (33, 129), (64, 257), (2, 5000), (290, 70), (5, 0), (0, 40), (0, 0)]
+        {
             let mut random = Random::new(n as u64);
             let (data, s) = (random.vector(n * d), random.weights(d, 20.0));
             assert_is_gram(rows(&data, n, d), &s);
@@ -195,10 +197,10 @@ mod tests {
 
     #[test]
     fn the_bits_do_not_depend_on_the_number_of_threads() {
-        let (n, d) = (50, 3000);
+        let (n, d) = (60, 3000);
         let mut random = Random::new(2);
         let (data, s) = (random.vector(n * d), random.weights(d, 5.0));
-        assert!(WeightedGram::new(n, d).tasks.len() > 3 && n * n * d / 8 > 500_000, "too small to be parallel");
+        assert!(WeightedGram::new(n, d).tasks.len() > 3 && n * n * d / 8 > 1_000_000, "too small to be parallel");
         let [one, two, three] = on_one_two_and_three_threads(|| formed(rows(&data, n, d), &s));
         assert_eq!(one, two);
         assert_eq!(one, three);

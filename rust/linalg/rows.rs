@@ -8,6 +8,11 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns of one block of `Xᵀw`: its part of the result stays in the first-level cache while the rows go by.
 const COLUMN_BLOCK: usize = 512;
+/// Up to so many vectors `X V` is formed as `(Vᵀ Xᵀ)ᵀ`: the vectors fill a register, and the rows of `X`, which
+/// multiplication from the left would have to turn first, are read as they lie.
+const FEW_VECTORS: usize = 16;
+/// Rows of `X V` that are formed so at a time, on the stack.
+const TURNED_ROWS: usize = 64;
 /// Entries of `X` behind one block of rows of `X v`.
 const ROW_BLOCK_ENTRIES: usize = 1 << 14;
 
@@ -89,9 +94,22 @@ impl<'a> Rows<'a> {
         let x = self.as_faer();
         let v = MatRef::from_column_major_slice(v, self.d, s);
         let out = MatMut::from_column_major_slice_mut(out, self.n, s);
-        for_each_row_block(out, self.row_block(), self.worth_threads(s), &|start, out| {
+        for_each_row_block(out, self.row_block(), self.worth_threads(s), &|start, mut out| {
             let x = x.subrows(start, out.nrows());
-            matmul(out, Accum::Replace, x, v, 1.0, Par::Seq);
+            if !(2..=FEW_VECTORS).contains(&s) {
+                matmul(out, Accum::Replace, x, v, 1.0, Par::Seq);
+                return;
+            }
+            let mut turned = [0.0; FEW_VECTORS * TURNED_ROWS];
+            for from in (0..out.nrows()).step_by(TURNED_ROWS) {
+                let rows = TURNED_ROWS.min(out.nrows() - from);
+                let turned = &mut turned[..s * rows];
+                let target = MatMut::from_column_major_slice_mut(&mut *turned, s, rows);
+                matmul(target, Accum::Replace, v.transpose(), x.subrows(from, rows).transpose(), 1.0, Par::Seq);
+                for (i, values) in turned.chunks_exact(s).enumerate() {
+                    values.iter().enumerate().for_each(|(k, value)| out[(from + i, k)] = *value);
+                }
+            }
         });
     }
 
@@ -209,7 +227,9 @@ mod tests {
     #[test]
     fn products_over_several_blocks_are_the_sums_they_stand_for() {
         for (n, d) in [(3, 2500), (700, 60), (1, 5000), (2500, 1)] {
-            assert_products(n, d, 3, 7);
+            for s in [3, FEW_VECTORS, FEW_VECTORS + 1] {
+                assert_products(n, d, s, 7);
+            }
         }
     }
 
@@ -244,11 +264,11 @@ mod tests {
 
     #[test]
     fn the_bits_do_not_depend_on_the_number_of_threads() {
-        let (n, d, s) = (120, 4000, 3);
+        let (n, d, s) = (160, 8000, 3);
         let mut random = Random::new(6);
         let (data, v, w) = (random.vector(n * d), random.vector(s * d), random.vector(s * n));
         let x = rows(&data, n, d);
-        assert!(n * d > 200_000 && d > 3 * COLUMN_BLOCK && n > 3 * x.row_block(), "too small to be parallel");
+        assert!(n * d > 1_000_000 && d > 3 * COLUMN_BLOCK && n > 3 * x.row_block(), "too small to be parallel");
         let results = on_one_two_and_three_threads(|| {
             let mut results = [n, d, s * n, s * d, n, d].map(|len| vec![f64::NAN; len]);
             x.apply(&v[..d], &mut results[0]);

@@ -1,5 +1,6 @@
 //! An `n × n` matrix in one allocation.
 
+use super::Rows;
 use faer::{MatMut, MatRef};
 
 /// An `n × n` matrix, column-major; symmetric by convention where said.
@@ -77,6 +78,14 @@ impl SquareMatrix {
         self.data_mut().iter_mut().zip(other.data()).for_each(|(out, v)| *out = factor * v);
     }
 
+    /// `out_k = A v_k` for the vectors of `v`, one after another, if `A` is symmetric.
+    ///
+    /// # Panics
+    /// If `out` is not as long as `v`.
+    pub fn apply_symmetric_many(&self, v: &[f64], out: &mut [f64]) {
+        Rows::from_parts(&self.data, self.n, self.n).apply_many(v, out);
+    }
+
     /// faer's view.
     #[must_use]
     pub fn as_faer(&self) -> MatRef<'_, f64> {
@@ -93,6 +102,24 @@ impl SquareMatrix {
         for j in 0..self.n {
             for i in j + 1..self.n {
                 self.data[i * self.n + j] = self.data[j * self.n + i];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_vectors_are_multiplied_by_a_symmetric_matrix_one_by_one() {
+        // Small integers: every sum is exact, whatever its order.
+        let a = SquareMatrix::from_fn(3, |i, j| (i + j) as f64 - 2.0);
+        let (v, mut out) = ([1.0, -2.0, 3.0, 0.0, 4.0, 1.0], [f64::NAN; 6]);
+        a.apply_symmetric_many(&v, &mut out);
+        for (v, out) in v.chunks_exact(3).zip(out.chunks_exact(3)) {
+            for (i, out) in out.iter().enumerate() {
+                assert_eq!(*out, (0..3).map(|j| a.get(i, j) * v[j]).sum::<f64>());
             }
         }
     }

@@ -194,12 +194,15 @@ impl<R: Real> Stages<R> {
 
     fn solve_modes<J: ShiftedSolver>(&mut self, tableau: &RadauTableau<R>, solver: &mut J, context: &mut Context<'_>) {
         let n = self.dim;
-        let (real, complex) = self.modes[..tableau.stages() * n].split_at_mut(n);
+        let modes = &mut self.modes[..tableau.stages() * n];
+        solver.enter_basis(modes);
+        let (real, complex) = modes.split_at_mut(n);
         solver.solve_real(real);
         for (slot, pair) in complex.chunks_exact_mut(2 * n).enumerate() {
             let (re, im) = pair.split_at_mut(n);
             solver.solve_complex(slot, re, im);
         }
+        solver.leave_basis(modes);
         context.stats.newton_systems += 1 + tableau.complex_shifts.len() as u64;
     }
 

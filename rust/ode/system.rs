@@ -57,9 +57,14 @@ pub trait ShiftedSolver {
     fn prepare_real(&mut self, shift: f64) -> bool;
     /// Get ready for the `slot`-th complex shift `re + i·im` of a method with several.
     fn prepare_complex(&mut self, slot: usize, re: f64, im: f64) -> bool;
-    /// Solve `(shift·I − J) x = b` in place.
+    /// Take vectors, one after another, into the basis in which the systems are solved. A solver that has a basis of its
+    /// own multiplies all right-hand sides of an iteration at once.
+    fn enter_basis(&mut self, _b: &mut [f64]) {}
+    /// Back from it.
+    fn leave_basis(&mut self, _b: &mut [f64]) {}
+    /// Solve `(shift·I − J) x = b` in place, in the basis of the solver.
     fn solve_real(&mut self, b: &mut [f64]);
-    /// Solve `((re + i·im)·I − J)(x + i·x') = b + i·b'` in place, for the `slot`-th shift.
+    /// Solve `((re + i·im)·I − J)(x + i·x') = b + i·b'` in place, for the `slot`-th shift, in the basis of the solver.
     fn solve_complex(&mut self, slot: usize, b_re: &mut [f64], b_im: &mut [f64]);
 }
 

@@ -5,6 +5,7 @@
 
 use super::prepare::Prepared;
 use super::reference::{EXACT_SHIFT, Reference};
+use super::shifts::Shifts;
 use super::weights_of_error::ErrorWeights;
 use crate::linalg::{Rows, SquareMatrix, SymmetricTridiagonal, WeightedGram};
 use crate::ode::{Implicit, ShiftedSolver, System};
@@ -22,6 +23,7 @@ pub(super) struct DualFlow<'a> {
     gram: WeightedGram,
     jacobian: SquareMatrix,
     jacobian_known: bool,
+    shifts: Shifts,
     stages: Stages,
 }
 
@@ -43,6 +45,7 @@ pub(super) struct Point {
 /// Workspace for several states.
 #[derive(Debug, Default)]
 struct Stages {
+    /// Of one.
     shift: Vec<f64>,
     beta: Vec<f64>,
     slope: Vec<f64>,
@@ -71,6 +74,7 @@ impl<'a> DualFlow<'a> {
             gram: WeightedGram::new(n, d.max(1)),
             jacobian: SquareMatrix::zeros(n),
             jacobian_known: false,
+            shifts: Shifts::default(),
             stages: Stages::default(),
         }
     }
@@ -82,10 +86,7 @@ impl<'a> DualFlow<'a> {
         }
         let here = &mut self.here;
         here.state.copy_from_slice(state);
-        self.x.apply_transposed_many(state, &mut here.shift);
-        for z in &mut here.shift {
-            *z *= 2.0;
-        }
+        self.shifts.of_state(self.x, state, &mut here.shift);
         self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
         self.x.apply_many(&here.beta, &mut here.residual);
         here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
@@ -101,17 +102,15 @@ impl<'a> DualFlow<'a> {
     }
 }
 
-/// `ν_ref += Δν`, given `z = 2XᵀΔν`; in double-double where z is so large that its rounding would be seen in β.
+/// `ν_ref += Δν`, given `z = 2XᵀΔν`; `G_ref` once more from `ν_ref`, in double-double, before the rounding errors of the
+/// `z` that were added to it could be seen in β.
 pub(super) fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[f64], z: &[f64]) {
-    if z.iter().any(|z| z.abs() > EXACT_SHIFT) {
-        let exact: Vec<DoubleDouble> = delta_nu.iter().map(|nu| DoubleDouble::from_f64(*nu)).collect();
+    if reference.advance(delta_nu, z) > EXACT_SHIFT {
         let mut g = vec![DoubleDouble::ZERO; x.d()];
-        x.apply_transposed(&exact, &mut g);
-        reference.advance(delta_nu, &g);
-    } else {
-        let g: Vec<f64> = z.iter().map(|z| 0.5 * z).collect();
-        reference.advance(delta_nu, &g);
+        x.apply_transposed(reference.nu(), &mut g);
+        reference.set_g(g);
     }
+    reference.refresh();
 }
 
 impl System<f64> for DualFlow<'_> {
@@ -120,24 +119,18 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) {
-        if self.here.state == y {
-            dy.iter_mut().zip(&self.here.residual).for_each(|(dy, r)| *dy = r / self.samples);
-        } else {
-            self.rhs_stages(&[0.0], y, dy);
-        }
+        self.visit(y);
+        dy.iter_mut().zip(&self.here.residual).for_each(|(dy, r)| *dy = r / self.samples);
     }
 
     fn rhs_stages(&mut self, t: &[f64], y: &[f64], dy: &mut [f64]) {
         let size = t.len() * self.x.d();
-        let Stages { shift, beta, slope } = &mut self.stages;
-        for buffer in [&mut *shift, &mut *beta, &mut *slope] {
+        let Stages { beta, slope, .. } = &mut self.stages;
+        for buffer in [&mut *beta, &mut *slope] {
             buffer.resize(size.max(buffer.len()), 0.0);
         }
-        let (shift, beta, slope) = (&mut shift[..size], &mut beta[..size], &mut slope[..size]);
-        self.x.apply_transposed_many(y, shift);
-        for z in shift.iter_mut() {
-            *z *= 2.0;
-        }
+        let (beta, slope) = (&mut beta[..size], &mut slope[..size]);
+        let shift = self.shifts.of_states(self.x, y);
         self.reference.evaluate(shift, beta, slope);
         self.x.apply_many(beta, dy);
         for dy in dy.chunks_exact_mut(self.x.n()) {
@@ -158,7 +151,8 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn error_norms(&mut self, e: &[f64], sizes: &mut [f64]) {
-        self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, sizes);
+        let seen = self.shifts.of_errors(self.x, e);
+        self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, seen, sizes);
     }
 
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {
@@ -176,11 +170,21 @@ impl Implicit<f64> for DualFlow<'_> {
     type Solver = Tridiagonal;
 
     fn jacobian(&mut self, _t: f64, y: &[f64], solver: &mut Tridiagonal) -> bool {
-        self.visit(y);
-        if !self.here.slope.iter().all(|s| s.is_finite()) {
+        let d = self.x.d();
+        if self.here.state != y {
+            // The guess of a stage: it is S there that is wanted, not the flow, and no step starts there.
+            let Stages { shift, beta, slope } = &mut self.stages;
+            for buffer in [&mut *shift, &mut *beta, &mut *slope] {
+                buffer.resize(d.max(buffer.len()), 0.0);
+            }
+            self.shifts.of_state(self.x, y, &mut shift[..d]);
+            self.reference.evaluate(&shift[..d], &mut beta[..d], &mut slope[..d]);
+        }
+        let slope = if self.here.state == y { &self.here.slope } else { &self.stages.slope[..d] };
+        if !slope.iter().all(|s| s.is_finite()) {
             return false;
         }
-        self.gram.form(self.x, &self.here.slope, &mut self.jacobian);
+        self.gram.form(self.x, slope, &mut self.jacobian);
         let factor = -1.0 / self.samples;
         self.jacobian.data_mut().iter_mut().for_each(|h| *h *= factor);
         self.jacobian_known = true;
@@ -206,19 +210,19 @@ impl ShiftedSolver for Tridiagonal {
         self.0.factor_complex(slot, re, im)
     }
 
+    fn enter_basis(&mut self, b: &mut [f64]) {
+        self.0.to_basis_many(b);
+    }
+
+    fn leave_basis(&mut self, b: &mut [f64]) {
+        self.0.from_basis_many(b);
+    }
+
     fn solve_real(&mut self, b: &mut [f64]) {
-        self.0.to_basis(b);
         self.0.solve_real(b);
-        self.0.from_basis(b);
     }
 
     fn solve_complex(&mut self, slot: usize, b_re: &mut [f64], b_im: &mut [f64]) {
-        for b in [&mut *b_re, &mut *b_im] {
-            self.0.to_basis(b);
-        }
         self.0.solve_complex(slot, b_re, b_im);
-        for b in [b_re, b_im] {
-            self.0.from_basis(b);
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what is asked? | `problem` |
 //! | in which form is it integrated? | `prepare`, `range` |
-//! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
+//! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference`, `shifts` |
 //! | how large is an error? | `weights_of_error` |
 //! | is it over? | `stopping` |
 //! | rows and budgets | `watch`, `record`, `table` |
@@ -23,6 +23,7 @@ mod range;
 mod raw;
 mod record;
 mod reference;
+mod shifts;
 mod stopping;
 mod table;
 mod watch;

@@ -8,18 +8,20 @@
 //! With `w = ½ ln(A/B) + 2G_ref + z` and the larger exponent `e`, `β = sign(w) e^e (1 − e^{−2|w|})` and
 //! `S = 2 e^e (1 + e^{−2|w|})`: the difference of two exponentials would cancel where `|β| ≪ √(AB)`.
 
+use super::prepare::peak;
 use crate::real::{DoubleDouble, Real, vector};
 use rayon::prelude::*;
 
 /// Stands for `ln 0`: far below every exponent that matters, and finite, so that no rule needs a case of its own. The
 /// half difference of an exponent and this one is `±5e299`, which makes `e^{−2|w|}` vanish as it must.
 const LOG_ZERO: f64 = -1e300;
-/// A shift above this is added to the reference from a product in double-double (see [`Reference::advance`]).
-pub(super) const EXACT_SHIFT: f64 = 0.125;
+/// `G_ref` is formed in double-double once the shifts added to it in binary64 since it last was come to more than this
+/// (see [`Reference::advance`]). A long step is, at once; of the many short ones one in several is.
+pub(super) const EXACT_SHIFT: f64 = 8.0;
 /// Coordinates evaluated at a time: their workspaces stay in the first-level cache.
 const BLOCK: usize = 512;
 /// Numbers of coordinates below this are not worth a second thread.
-const WORTH_A_THREAD: usize = 4096;
+const WORTH_A_THREAD: usize = 1 << 15;
 
 /// `ν_ref`, `G_ref = Xᵀν_ref` and the exponents at it.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub(super) struct Reference {
     nu: Vec<DoubleDouble>,
     g: Vec<DoubleDouble>,
     exponents: Exponents,
+    /// Sum of the largest shifts that were added to `g` in binary64.
+    drift: f64,
 }
 
 /// `ln(A/4) + 2G_ref`, `ln(B/4) − 2G_ref` and half their difference, each as high and low parts.
@@ -73,6 +77,7 @@ impl Reference {
             nu: vec![DoubleDouble::ZERO; n],
             g: vec![DoubleDouble::ZERO; d],
             exponents: Exponents { plus: Parts::zeros(d), minus: Parts::zeros(d), half: Parts::zeros(d) },
+            drift: 0.0,
         };
         reference.refresh();
         reference
@@ -103,21 +108,30 @@ impl Reference {
         (self.exponents.plus.high[i] + z, self.exponents.minus.high[i] - z)
     }
 
-    /// `ν_ref += Δν`, `G_ref += g`.
+    /// `ν_ref += Δν`, `G_ref += ½z` for `z = 2XᵀΔν`. Returns the largest shifts since `G_ref` was last exact, added up.
     ///
-    /// `g` is `XᵀΔν`; its relative error ε adds `2ε|g|` to that of β, so that the caller has to form it in double-double
-    /// where it is large ([`EXACT_SHIFT`]); the many small ones together stay below one ulp a step.
-    pub(super) fn advance<R: Real>(&mut self, delta_nu: &[f64], g: &[R]) {
+    /// A shift carries a relative error of a few ulps, ε, and adds `ε|z|` to that of β: where they come to more than
+    /// [`EXACT_SHIFT`], the caller has to form `G_ref` from `ν_ref` ([`Reference::set_g`]). The error is then gone, and
+    /// does not grow with the number of steps. [`Reference::refresh`] has to follow.
+    pub(super) fn advance(&mut self, delta_nu: &[f64], z: &[f64]) -> f64 {
         for (nu, delta) in self.nu.iter_mut().zip(delta_nu) {
             *nu += DoubleDouble::from_f64(*delta);
         }
-        for (sum, g) in self.g.iter_mut().zip(g) {
-            *sum += DoubleDouble::from_parts(g.to_f64(), g.low());
+        for (sum, z) in self.g.iter_mut().zip(z) {
+            *sum += DoubleDouble::from_f64(0.5 * z);
         }
-        self.refresh();
+        self.drift += peak(z);
+        self.drift
     }
 
-    fn refresh(&mut self) {
+    /// `G_ref = g`, which is `Xᵀν_ref` in double-double.
+    pub(super) fn set_g(&mut self, g: Vec<DoubleDouble>) {
+        self.g = g;
+        self.drift = 0.0;
+    }
+
+    /// Form the exponents at `G_ref`: the end of every change of it.
+    pub(super) fn refresh(&mut self) {
         let half = DoubleDouble::from_f64(0.5);
         for i in 0..self.g.len() {
             let shift = self.g[i] + self.g[i];
@@ -176,8 +190,12 @@ impl Exponents {
         let (plus, plus_low) = (&self.plus.high[range.clone()], &self.plus.low[range.clone()]);
         let (minus, minus_low) = (&self.minus.high[range.clone()], &self.minus.low[range.clone()]);
         let (half, half_low) = (&self.half.high[range.clone()], &self.half.low[range]);
-        let (mut w, mut correction) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let (mut exponent, mut gap) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let mut room = [[0.0; BLOCK]; 4];
+        let [w, correction, exponent, gap] = &mut room;
+        // Cut to one length, or the compiler checks every index and cannot vectorise.
+        let (w, correction, exponent, gap) =
+            (&mut w[..len], &mut correction[..len], &mut exponent[..len], &mut gap[..len]);
+        let (beta, slope) = (&mut beta[..len], &mut slope[..len]);
         for i in 0..len {
             let (sum, error) = two_sum(half[i], z[i]);
             w[i] = sum + (error + half_low[i]);
@@ -189,8 +207,8 @@ impl Exponents {
             correction[i] = error + low;
             gap[i] = -2.0 * w[i].abs();
         }
-        vector::exp(&exponent[..len], beta);
-        vector::exp_m1(&gap[..len], slope);
+        vector::exp(exponent, beta);
+        vector::exp_m1(gap, slope);
         for i in 0..len {
             // The lower part of the exponent is at most an ulp of the upper one: e^low = 1 + low where e^high matters.
             let larger = beta[i] + beta[i] * correction[i];
