@@ -142,7 +142,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         // y = 0 with a biased start: the residual at the start is what has to vanish.
         let unit_of_residual = if targets > 0.0 { targets } else { largest(&work.now.white).max(f64::MIN_POSITIVE) };
         work.now.size /= unit_of_residual;
-        let at_uniform_start = warm.is_none() && start.is_uniform();
+        let at_uniform_start = near && warm.is_none() && start.is_uniform();
         Self {
             work,
             space,
