@@ -48,10 +48,10 @@ fn the_end_under_the_signs_is_the_constrained_least_squares_point() {
         let residual = problem.residual(&beta);
         let mut pull = vec![0.0; d];
         problem.rows().apply_transposed(&residual, &mut pull);
-        for i in 0..d {
+        for (beta, pull) in found.beta.iter().zip(&pull) {
             // β ≥ 0, Xᵀr ≤ 0, and one of the two is 0.
-            assert!(found.beta[i] >= 0.0 && pull[i] <= 1e-9, "case {case}: β = {}, pull {}", found.beta[i], pull[i]);
-            assert!(found.beta[i] * pull[i].abs() <= 1e-9 * (1.0 + found.beta[i]), "case {case}, coefficient {i}");
+            assert!(*beta >= 0.0 && *pull <= 1e-9, "case {case}: β = {beta}, pull {pull}");
+            assert!(beta * pull.abs() <= 1e-9 * (1.0 + beta), "case {case}: β = {beta}, pull {pull}");
         }
     }
     assert!(infeasible >= 30, "only {infeasible} of 60 cannot interpolate");

@@ -23,7 +23,13 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / 2.0_f64.powi(53)
     }
 
-    /// Uniform on [−1, 1).
+    /// Uniform on 0, …, n − 1.
+    pub fn below(&mut self, n: usize) -> usize {
+        let place = self.unit() * n as f64;
+        (1..n).filter(|k| *k as f64 <= place).count()
+    }
+
+    /// `len` numbers uniform on [−1, 1).
     pub fn vector(&mut self, len: usize) -> Vec<f64> {
         (0..len).map(|_| 2.0 * self.unit() - 1.0).collect()
     }
@@ -40,9 +46,9 @@ impl Problem {
     /// `n` samples, `n < d ≤ n + 4`, an unbiased, a biased or a partly one-sided start with ln κ about `log_kappa`.
     /// Targets are those of coefficients that the start can reach.
     pub fn random(random: &mut Random, n: usize, log_kappa: f64) -> Self {
-        let d = n + 1 + (random.unit() * 4.0) as usize;
+        let d = n + 1 + random.below(4);
         let x = random.vector(n * d);
-        let kind = (random.unit() * 3.0) as usize;
+        let kind = random.below(3);
         let log = |random: &mut Random| DoubleDouble::from_f64(log_kappa + random.unit());
         let start: Start = (0..d)
             .map(|i| match kind {
@@ -125,10 +131,8 @@ fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
         b.swap(k, pivot);
         for i in k + 1..n {
             let factor = a[i][k] / a[k][k];
-            for j in k..n {
-                let above = a[k][j];
-                a[i][j] -= factor * above;
-            }
+            let above = a[k].clone();
+            a[i].iter_mut().zip(&above).skip(k).for_each(|(a, above)| *a -= factor * above);
             b[i] -= factor * b[k];
         }
     }
