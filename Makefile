@@ -35,6 +35,7 @@ lint: .venv/built ## Check formatting, lints, types and documentation; warnings 
 # A pinned OpenBLAS kernel would slow the NumPy programs that the package is compared with.
 bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same run, then the kernels alone
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/pytest benches/python -o python_files='*.py'
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benches/python/report.py
 	cargo bench $(CORE)
 
 soak: .venv/built ## Test the proven bounds on 10,000 random problems against 30 digits
