@@ -450,6 +450,8 @@ def test_flow_and_limit_agree_at_any_scale_and_shape(log_scale, shape, n_samples
 SLOW_FLOW = """
     import numpy as np, signal, sys, time, threading, os
     import implicit_bias as ib
+    # A shell starts what it sends to the background with Ctrl-C ignored, and Python then leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((100, 2000)), rng.standard_normal(100)
     net = ib.DiagonalNetwork.from_scale_shape(2000, scale=1e-300)
