@@ -11,6 +11,8 @@
 //!
 //! Nothing here knows how `ν` was found, nor in which precision `β` and `r` were evaluated: their errors are inputs.
 
+use rayon::prelude::*;
+
 use crate::linalg::{Cholesky, Rows, SquareMatrix};
 use crate::real::Real;
 
@@ -36,6 +38,8 @@ pub(super) struct Evidence<'a> {
     pub factor_error: f64,
 }
 
+/// Columns of `L⁻¹X` formed and summed up at a time: all of it would be as large as the data, and is never needed at once.
+const COLUMNS: usize = 256;
 /// Lowering `M` stops when it gains less than this.
 const STOPS_MOVING: f64 = 0.999;
 /// Kernels are certified from a diagonal of `LARGEST_SCALE^-2` on.
@@ -124,22 +128,26 @@ impl Whitened {
         let mut inner = evidence.residual.to_vec();
         evidence.cholesky.solve_lower(&mut inner);
         let noise = abs_lower_product(&evidence.cholesky.inverse_lower(), evidence.residual_error);
-        let mut rows = Vec::new();
-        evidence.cholesky.solve_lower_rows(evidence.x, &mut rows);
         // Slopes of 1e300 leave entries of 1e-150, whose squares and products may underflow.
         let underflow = (2 * n) as f64 * SMALLEST;
         let underflow_of_square = underflow.sqrt();
         let (mut tau, mut along, mut blurred) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
-        for i in 0..n {
-            let (inner, noise) = (inner[i], noise[i]);
-            for (((c, tau), along), blurred) in
-                rows[i * d..(i + 1) * d].iter().zip(&mut tau).zip(&mut along).zip(&mut blurred)
-            {
-                *tau += c * c;
-                *along += c * inner;
-                *blurred += c.abs() * noise;
+        let columns =
+            tau.par_chunks_mut(COLUMNS).zip(along.par_chunks_mut(COLUMNS)).zip(blurred.par_chunks_mut(COLUMNS));
+        columns.enumerate().for_each(|(k, ((tau, along), blurred))| {
+            let (start, width) = (k * COLUMNS, tau.len());
+            let mut block = Vec::with_capacity(n * width);
+            (0..n).for_each(|i| block.extend_from_slice(&evidence.x.row(i)[start..start + width]));
+            let mut rows = Vec::new();
+            evidence.cholesky.solve_lower_rows(Rows::from_parts(&block, n, width), &mut rows);
+            for (row, (inner, noise)) in rows.chunks_exact(width).zip(inner.iter().zip(&noise)) {
+                for (((c, tau), along), blurred) in row.iter().zip(&mut *tau).zip(&mut *along).zip(&mut *blurred) {
+                    *tau += c * c;
+                    *along += c * inner;
+                    *blurred += c.abs() * noise;
+                }
             }
-        }
+        });
         let (size, noise) = (norm(&inner), grow * norm(&noise));
         for ((tau, along), blurred) in tau.iter_mut().zip(&mut along).zip(&blurred) {
             *tau = grow * (tau.sqrt() + underflow_of_square);
