@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn the_condition_estimate_is_a_lower_bound_and_within_a_factor_three(n in 1_usize..12, seed in 0_u64..1000) {
+    fn the_condition_estimate_is_a_lower_bound_of_the_right_size(n in 1_usize..12, seed in 0_u64..1000) {
         let h = positive_definite(n, &mut Random::new(seed));
         let mut factor = Cholesky::new(n);
         prop_assert!(factor.factor(&h));
@@ -92,7 +92,8 @@ proptest! {
             });
         let estimate = factor.condition_estimate();
         // Both are sums of solves with relative errors of a few n u cond, below 1e-8 for the cond < 1e5 here.
-        prop_assert!(exact < 1e5 && estimate <= exact * (1.0 + 1e-8) && 3.0 * estimate >= exact, "{estimate}, {exact}");
+        // Within a factor 3 is the rule (Higham), not a law: 3.9 is known here, hence 20.
+        prop_assert!(exact < 1e5 && estimate <= exact * (1.0 + 1e-8) && 20.0 * estimate >= exact, "{estimate}, {exact}");
     }
 }
 
