@@ -116,8 +116,6 @@ struct Road<'w, 's, 'd> {
     newton: bool,
     /// … from the very start, where damped ones are allowed.
     from_start: bool,
-    /// `ν = 0` and A = B, the same in all coordinates.
-    at_uniform_start: bool,
     interior: Option<InteriorPoint>,
     best: Option<(f64, Vec<f64>)>,
     moved: Option<f64>,
@@ -142,7 +140,6 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         // y = 0 with a biased start: the residual at the start is what has to vanish.
         let unit_of_residual = if targets > 0.0 { targets } else { largest(&work.now.white).max(f64::MIN_POSITIVE) };
         work.now.size /= unit_of_residual;
-        let at_uniform_start = near && warm.is_none() && start.is_uniform();
         Self {
             work,
             space,
@@ -152,7 +149,6 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             systems: 0,
             newton: near,
             from_start: near,
-            at_uniform_start,
             interior: None,
             best: None,
             moved: None,
@@ -265,11 +261,11 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
     fn factor(&mut self) -> bool {
         self.systems += 1;
         let work = &mut *self.work;
-        match self.space.kernel().filter(|_| self.at_uniform_start) {
+        let at_start = work.now.nu.iter().all(|nu| *nu == 0.0);
+        match self.space.kernel().filter(|_| at_start && self.start.is_uniform()) {
             Some(kernel) => work.kernel.copy_scaled(kernel, work.now.slope[0]),
             None => work.gram.form(self.space.rows(), &work.now.slope, &mut work.kernel),
         }
-        self.at_uniform_start = false;
         let shift = work.cholesky.factor_scaled(&work.kernel);
         self.moved = (shift == Some(0.0)).then_some(0.0);
         shift.is_some()
