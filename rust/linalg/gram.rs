@@ -62,6 +62,14 @@ impl WeightedGram {
         Self { n, d, tasks: (0..strips * parts).map(task).collect(), strips }
     }
 
+    /// `X diag(s) Xᵀ`, once: [`WeightedGram::form`] with a workspace that nobody needs again.
+    #[must_use]
+    pub fn of(x: Rows<'_>, s: &[f64]) -> SquareMatrix {
+        let mut out = SquareMatrix::zeros(x.n());
+        Self::new(x.n(), x.d()).form(x, s, &mut out);
+        out
+    }
+
     /// `out = X diag(s) Xᵀ` for `s ≥ 0`, the lower triangle computed and mirrored.
     ///
     /// Every entry is a sum of `d` products `x_ik · fl(x_jk s_k)` in an order fixed by the shape, so

@@ -4,7 +4,7 @@
 //! `Zᵀ P = Q R` with column pivoting gives the row space; with `B = Z Q` (full column rank), `min ‖Z c − b‖` over the row
 //! space is `c = Q w`, `w` from a plain QR of `B`.
 
-use crate::linalg::{Cholesky, RowBasis, Rows, SquareMatrix, ThinQr, WeightedGram};
+use crate::linalg::{Cholesky, RowBasis, Rows, ThinQr, WeightedGram};
 use crate::real::Real;
 
 /// Rows count as independent without a rank-revealing factorization while the Gram matrix of the scaled rows is better
@@ -27,10 +27,8 @@ pub(super) fn surely_independent(x: Rows<'_>) -> bool {
     if x.n() > x.d() {
         return false;
     }
-    let mut gram = SquareMatrix::zeros(x.n());
-    WeightedGram::new(x.n(), x.d()).form(x, &vec![1.0; x.d()], &mut gram);
     let mut cholesky = Cholesky::new(x.n());
-    cholesky.factor(&gram) && cholesky.condition_estimate() < SURELY_INDEPENDENT
+    cholesky.factor(&WeightedGram::of(x, &vec![1.0; x.d()])) && cholesky.condition_estimate() < SURELY_INDEPENDENT
 }
 
 impl Range {

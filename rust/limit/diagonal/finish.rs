@@ -1,7 +1,7 @@
 //! From the point at which the search ended to the limit that is reported: refined where binary64 does not suffice,
 //! certified, and in the user's units.
 
-use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
+use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
 use super::accuracy::{self, Errors, Evaluated, SMALLEST, abs_product};
@@ -251,10 +251,8 @@ fn make_feasible(space: &RowSpace<'_>, slope: &[f64], beta: &mut [f64]) {
     let basis = space.rows();
     let floor = LIFT * largest(slope);
     let lifted: Vec<f64> = slope.iter().map(|s| s + floor).collect();
-    let mut kernel = SquareMatrix::zeros(basis.n());
-    WeightedGram::new(basis.n(), basis.d()).form(basis, &lifted, &mut kernel);
     let mut cholesky = Cholesky::new(basis.n());
-    if cholesky.factor_scaled(&kernel).is_none() {
+    if cholesky.factor_scaled(&WeightedGram::of(basis, &lifted)).is_none() {
         return;
     }
     let (mut step, mut change) = (vec![0.0; basis.n()], vec![0.0; basis.d()]);

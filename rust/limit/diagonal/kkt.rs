@@ -1,6 +1,6 @@
 //! The optimality conditions of min Q subject to Xβ = y, for a limit of ours or a β from elsewhere.
 
-use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
+use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::Real;
 
 use super::dual::largest;
@@ -114,11 +114,9 @@ fn fit(space: &RowSpace<'_>, start: &Exponents, beta: &[f64]) -> Vec<f64> {
             weight[i] = s;
         }
     }
-    let mut kernel = SquareMatrix::zeros(x.n());
-    WeightedGram::new(x.n(), x.d()).form(x, &weight, &mut kernel);
     let mut cholesky = Cholesky::new(x.n());
     let mut w = vec![0.0; x.n()];
-    if cholesky.factor_scaled(&kernel).is_none() {
+    if cholesky.factor_scaled(&WeightedGram::of(x, &weight)).is_none() {
         return w;
     }
     let (mut step, mut left) = (vec![0.0; x.n()], vec![0.0; x.d()]);

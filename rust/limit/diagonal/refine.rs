@@ -5,7 +5,7 @@
 //! evaluated to 30 digits, while systems stay binary64: iterative refinement (Wilkinson 1963), whose steps converge at
 //! the rate of the factorization's error whatever the condition number below its inverse.
 
-use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
+use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
 use super::accuracy::{Errors, SMALLEST, abs_product, abs_transposed, magnitudes};
@@ -239,7 +239,7 @@ impl Refined {
         let floor = lift * largest(&self.slope);
         let lifted: Vec<f64> = self.slope.iter().map(|s| s + floor).collect();
         let mut cholesky = Cholesky::new(basis.n());
-        if cholesky.factor_scaled(&kernel(basis, &lifted)).is_none() {
+        if cholesky.factor_scaled(&WeightedGram::of(basis, &lifted)).is_none() {
             return false;
         }
         self.factor = Some(Factor { cholesky, error: f64::INFINITY, moved: 0.0, lift });
@@ -249,7 +249,7 @@ impl Refined {
     /// Factor `X diag(S) Xᵀ` at the point: through the kernel, or through `√S Xᵀ` where that squares too much.
     fn factorize(&mut self, x: Rows<'_>) -> bool {
         let mut cholesky = Cholesky::new(x.n());
-        let shift = cholesky.factor_scaled(&kernel(x, &self.slope));
+        let shift = cholesky.factor_scaled(&WeightedGram::of(x, &self.slope));
         let error = if shift == Some(0.0) { certificate::by_gram(x, &cholesky) } else { f64::INFINITY };
         if error < DOUBTFUL {
             self.factor = Some(Factor { cholesky, error, moved: 0.0, lift: 0.0 });
@@ -266,11 +266,4 @@ impl Refined {
         self.factor = shift.map(|shift| Factor { cholesky, error, moved: 0.0, lift: shift });
         self.factor.is_some()
     }
-}
-
-/// `X diag(s) Xᵀ`.
-fn kernel(x: Rows<'_>, s: &[f64]) -> SquareMatrix {
-    let mut kernel = SquareMatrix::zeros(x.n());
-    WeightedGram::new(x.n(), x.d()).form(x, s, &mut kernel);
-    kernel
 }

@@ -203,8 +203,7 @@ impl Basis {
     fn of(units: &Units<'_>) -> Self {
         let x = units.rows();
         if x.n() <= x.d() {
-            let mut kernel = SquareMatrix::zeros(x.n());
-            WeightedGram::new(x.n(), x.d()).form(x, &vec![1.0; x.d()], &mut kernel);
+            let kernel = WeightedGram::of(x, &vec![1.0; x.d()]);
             let mut cholesky = Cholesky::new(x.n());
             if cholesky.factor_scaled(&kernel) == Some(0.0) && cholesky.condition_estimate() < WELL_CONDITIONED {
                 return Self::Samples(Box::new(Kernel { matrix: kernel, cholesky }));
