@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import pickle
 import re
+import os
 import subprocess
 import sys
 import tomllib
@@ -161,10 +162,13 @@ def test_importing_loads_nothing_heavy():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
-def test_importing_adds_at_most_50_ms_to_numpy():
-    code = "import numpy, time; t = time.process_time(); import implicit_bias; print(time.process_time() - t)"
-    # Processor time, and the least of a few: what else the machine does is not what is measured.
-    seconds = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+def test_importing_adds_at_most_50_ms_to_numpy(tmp_path):
+    code = "import numpy, time; t = time.thread_time(); import implicit_bias; print(time.thread_time() - t)"
+    # The time of this thread (NumPy's BLAS is still waking its own), bytecode written by the first run and read by the
+    # others as it is where a package was installed, and the least of a few: what else the machine does is not measured.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    seconds = [float(subprocess.check_output([sys.executable, "-c", code], env=environment)) for _ in range(6)]
     assert min(seconds) <= 0.050
 
 
