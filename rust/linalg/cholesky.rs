@@ -14,10 +14,9 @@ use super::scratch::Scratch;
 use super::shape::agree;
 use super::{Rows, SquareMatrix, weighted_qr};
 use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, MatMut, Par, Spec};
+use faer::{MatMut, Par, Spec};
 
 /// Relative shifts of the diagonal tried in turn (THEORY §1: unit diagonal, zero first).
 const SHIFTS: [f64; 13] = [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5];
@@ -39,8 +38,10 @@ impl Cholesky {
     /// Workspace for matrices of size `n`.
     #[must_use]
     pub fn new(n: usize) -> Self {
+        let mut factor = SquareMatrix::zeros(n);
+        (0..n).for_each(|i| factor.set(i, i, 1.0));
         Self {
-            factor: SquareMatrix::from_fn(n, |i, j| if i == j { 1.0 } else { 0.0 }),
+            factor,
             scale: vec![1.0; n],
             scratch: Scratch::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default())),
         }
@@ -147,26 +148,15 @@ impl Cholesky {
         inverse
     }
 
-    /// A lower bound of the 1-norm condition number of `D H D`, `H` scaled to a diagonal between 1 and 4, nearly always
-    /// within a factor 3.
+    /// A lower bound of the 1-norm condition number of `D H D`, `H = h` scaled to a diagonal between 1 and 4, nearly always
+    /// within a factor 3. `h` is the matrix that was factored.
     #[must_use]
-    pub fn condition_estimate(&self) -> f64 {
+    pub fn condition_estimate(&self, h: &SquareMatrix) -> f64 {
         let n = self.n();
+        agree("size of H", h.n(), n);
+        let column = |j: usize| h.column(j).iter().zip(&self.scale).map(|(h, d)| h.abs() * d).sum::<f64>();
+        let norm = self.scale.iter().enumerate().map(|(j, d)| d * column(j)).fold(0.0, f64::max);
         let l = self.factor.as_faer();
-        let mut h = SquareMatrix::zeros(n);
-        matmul(
-            h.as_faer_mut(),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            l,
-            BlockStructure::TriangularLower,
-            l.transpose(),
-            BlockStructure::TriangularUpper,
-            1.0,
-            Par::Seq,
-        );
-        h.mirror_lower();
-        let norm = (0..n).map(|j| h.column(j).iter().map(|h| h.abs()).sum::<f64>()).fold(0.0, f64::max);
         let inverse_norm = inverse_norm_estimate(n, |b| {
             let mut b = MatMut::from_column_major_slice_mut(b, n, 1);
             solve_lower_triangular_in_place(l, b.as_mut(), Par::Seq);

@@ -1,21 +1,17 @@
 //! `X diag(s) Xᵀ`, the kernel of every Newton system.
 //!
 //! The lower triangle is cut into strips of columns and the sum over the features into parts; each pair of the two is a
-//! task with a result of its own. Few rows leave few strips, so the parts feed the threads; many rows make partial
-//! results dear, and the strips do. Only the right factor is scaled, strip by strip, into a cache-sized copy.
+//! task with a result of its own. Parts feed the threads where the rows are few; where they are many, partial results
+//! are dear and strips do. A task goes through its features panel by panel, each small enough to stay in the
+//! second-level cache while [`row_products`] forms all its products.
 
 use super::blocks::{for_each, worth_threads};
+use super::row_products::{PANEL, Strip};
 use super::shape::agree;
 use super::{Rows, SquareMatrix};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 
-/// Features scaled and multiplied at a time: with the narrowest strip a copy that fits the first-level cache.
-const PANEL: usize = 128;
-/// Columns of a strip at least: enough for every loaded row to be used for several registers of results.
-const LEAST_STRIP: usize = 32;
-/// Strips that are enough for balance: each wastes half its width above the diagonal.
-const STRIPS: usize = 8;
+/// Columns of a strip at most: more rows than that have strips to share among threads.
+const STRIP: usize = 120;
 /// Tasks that are enough to keep threads busy.
 const TASKS: usize = 16;
 /// Products like these run about four times as many multiply-adds a second as those that wait for memory.
@@ -38,26 +34,23 @@ struct Task {
     width: usize,
     start: usize,
     end: usize,
-    /// Rows of the strip scaled, one panel, row-major.
-    scaled: Vec<f64>,
     /// Rows `first..n` of the strip, column-major.
     sum: Vec<f64>,
 }
 
 impl WeightedGram {
-    /// Workspace for `n` rows and `d` columns: about `n d / 2` numbers at most, and one scaled panel a task.
+    /// Workspace for `n` rows and `d` columns: about `n d / 2` numbers at most.
     #[must_use]
     pub fn new(n: usize, d: usize) -> Self {
-        let width = n.div_ceil(STRIPS).max(1).next_multiple_of(LEAST_STRIP);
-        let strips = n.div_ceil(width).max(1);
-        let (useful, affordable) = (d.div_ceil(2 * PANEL), d / n.max(1));
+        let strips = n.div_ceil(STRIP).max(1);
+        let width = n.div_ceil(strips);
+        let (useful, affordable) = (d / PANEL, d / n.max(1));
         let parts = TASKS.div_ceil(strips).min(useful).min(affordable).max(1);
         let features = d.div_ceil(parts).next_multiple_of(8);
         let task = |k: usize| {
             let (first, start) = (k % strips * width, d.min(k / strips * features));
             let (width, end) = (width.min(n - first), d.min(start + features));
-            let scaled = vec![0.0; width * PANEL.min(end - start)];
-            Task { first, width, start, end, scaled, sum: vec![0.0; width * (n - first)] }
+            Task { first, width, start, end, sum: vec![0.0; width * (n - first)] }
         };
         Self { n, d, tasks: (0..strips * parts).map(task).collect(), strips }
     }
@@ -103,32 +96,10 @@ impl WeightedGram {
 
 impl Task {
     fn run(&mut self, x: Rows<'_>, s: &[f64]) {
-        let (n, first, width) = (x.n(), self.first, self.width);
-        let mut accumulate = Accum::Replace;
-        let mut from = self.start;
-        // Once even if there are no features, to overwrite the last result.
-        loop {
-            let features = PANEL.min(self.end - from);
-            let scaled = &mut self.scaled[..width * features];
-            for (i, row) in scaled.chunks_exact_mut(features.max(1)).enumerate() {
-                let data = &x.row(first + i)[from..from + features];
-                for ((scaled, x), s) in row.iter_mut().zip(data).zip(&s[from..]) {
-                    *scaled = x * s;
-                }
-            }
-            matmul(
-                MatMut::from_column_major_slice_mut(&mut self.sum, n - first, width),
-                accumulate,
-                x.as_faer().submatrix(first, from, n - first, features),
-                MatRef::from_row_major_slice(scaled, width, features).transpose(),
-                1.0,
-                Par::Seq,
-            );
-            accumulate = Accum::Add;
-            from += features;
-            if from >= self.end {
-                return;
-            }
+        self.sum.fill(0.0);
+        for from in (self.start..self.end).step_by(PANEL) {
+            let features = from..self.end.min(from + PANEL);
+            Strip { x, s, first: self.first, width: self.width, features, sum: &mut self.sum }.add();
         }
     }
 }

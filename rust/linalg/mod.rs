@@ -32,6 +32,7 @@ mod dense_lu;
 mod gram;
 mod powers_of_two;
 mod qr;
+mod row_products;
 mod rows;
 mod scratch;
 mod shape;

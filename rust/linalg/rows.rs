@@ -2,7 +2,7 @@
 
 use super::blocks::{for_each_chunk, for_each_row_block, worth_threads};
 use super::shape::agree;
-use crate::real::{Real, axpy_abs, dot_abs};
+use crate::real::{Real, add_squares, axpy_abs, dot_abs};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -136,6 +136,18 @@ impl<'a> Rows<'a> {
         });
     }
 
+    /// `out_k = Σ_i (w_i x_ik)²`: squared norms of the columns, rows weighted.
+    pub fn apply_transposed_squares(&self, w: &[f64], out: &mut [f64]) {
+        agree("shapes of weighted column norms", (w.len(), out.len()), (self.n, self.d));
+        let x = *self;
+        for_each_chunk(out, COLUMN_BLOCK, self.worth_threads(1), |start, out| {
+            out.fill(0.0);
+            for (i, w) in w.iter().enumerate() {
+                add_squares(*w, &x.row(i)[start..start + out.len()], out);
+            }
+        });
+    }
+
     /// `out = |X|ᵀ w`, entries of `X` by magnitude: for bounds of rounding errors.
     pub fn apply_transposed_abs(&self, w: &[f64], out: &mut [f64]) {
         agree("shapes of |X|ᵀ w", (w.len(), out.len()), (self.n, self.d));
@@ -229,6 +241,21 @@ mod tests {
         for (n, d) in [(3, 2500), (700, 60), (1, 5000), (2500, 1)] {
             for s in [3, FEW_VECTORS, FEW_VECTORS + 1] {
                 assert_products(n, d, s, 7);
+            }
+        }
+    }
+
+    #[test]
+    fn column_norms_are_those_of_the_weighted_columns() {
+        for (n, d) in [(3, 7), (5, 1300), (1, 1), (0, 4)] {
+            let mut random = Random::new(9);
+            let (data, w) = (random.vector(n * d), random.vector(n));
+            let mut squares = vec![f64::NAN; d];
+            rows(&data, n, d).apply_transposed_squares(&w, &mut squares);
+            for (k, square) in squares.iter().enumerate() {
+                let exact: f64 = (0..n).map(|i| (w[i] * data[i * d + k]).powi(2)).sum();
+                // Three roundings a term and n − 1 additions, in either sum.
+                assert!((square - exact).abs() <= 2.0 * (n + 3) as f64 * U * exact, "column {k} of {n} x {d}");
             }
         }
     }

@@ -72,6 +72,12 @@ pub fn axpy_abs(alpha: f64, x: &[f64], y: &mut [f64]) {
     dispatch(Axpy::<true> { alpha, x, y });
 }
 
+/// `y += (alpha x)²`.
+pub fn add_squares(alpha: f64, x: &[f64], y: &mut [f64]) {
+    debug_assert_eq!(x.len(), y.len());
+    dispatch(AddSquares { alpha, x, y });
+}
+
 /// `MAGNITUDES`: `x` by magnitude.
 struct Dot<'a, const MAGNITUDES: bool> {
     x: &'a [f64],
@@ -126,6 +132,24 @@ impl<const MAGNITUDES: bool> Kernel for Axpy<'_, MAGNITUDES> {
         for (y, x) in self.y.iter_mut().zip(self.x) {
             let x = if MAGNITUDES { x.abs() } else { *x };
             *y = multiply_add::<FUSED>(self.alpha, x, *y);
+        }
+    }
+}
+
+struct AddSquares<'a> {
+    alpha: f64,
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl Kernel for AddSquares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (y, x) in self.y.iter_mut().zip(self.x) {
+            let scaled = self.alpha * x;
+            *y = multiply_add::<FUSED>(scaled, scaled, *y);
         }
     }
 }

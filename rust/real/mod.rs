@@ -12,7 +12,7 @@ pub mod vector;
 
 pub use double_double::{DoubleDouble, quick_two_sum, two_prod, two_sum};
 
-pub use float64::{axpy_abs, dot_abs};
+pub use float64::{add_squares, axpy_abs, dot_abs};
 
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};

@@ -28,7 +28,8 @@ pub(super) fn surely_independent(x: Rows<'_>) -> bool {
         return false;
     }
     let mut cholesky = Cholesky::new(x.n());
-    cholesky.factor(&WeightedGram::of(x, &vec![1.0; x.d()])) && cholesky.condition_estimate() < SURELY_INDEPENDENT
+    let kernel = WeightedGram::of(x, &vec![1.0; x.d()]);
+    cholesky.factor(&kernel) && cholesky.condition_estimate(&kernel) < SURELY_INDEPENDENT
 }
 
 impl Range {

@@ -36,6 +36,8 @@ pub(super) struct Evidence<'a> {
     pub moved: f64,
     /// Normwise relative error of that factorization, see [`by_gram`] and [`by_qr`].
     pub factor_error: f64,
+    /// A bound no larger than this needs no more work. 0: the sharpest.
+    pub enough: f64,
 }
 
 /// Columns of `L⁻¹X` formed and summed up at a time: all of it would be as large as the data, and is never needed at once.
@@ -50,7 +52,10 @@ const OUTWARD: f64 = 1.0 + 1e-12;
 /// Error of a factor of the formed kernel: `‖L⁻¹‖² (d + 3N + 12) u tr H` for forming, factoring and solving with it.
 pub(super) fn by_gram(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
     let operations = (x.d() + 3 * x.n() + 12) as f64;
-    inverse_norm_squared(cholesky) * operations * f64::UNIT_ROUNDOFF * cholesky.scaled_trace()
+    inverse_norm_squared(cholesky, &cholesky.inverse_lower())
+        * operations
+        * f64::UNIT_ROUNDOFF
+        * cholesky.scaled_trace()
 }
 
 /// Error of a factor from the QR decomposition of `√S Xᵀ`: a perturbation of `√S Xᵀ` by `c u` of its norm, which
@@ -61,13 +66,12 @@ pub(super) fn by_qr(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
     // ‖A‖²_F is the trace of H.
     // Strips of features, each at least 2N long and with N rows of the last triangle on top: 1.5 d rows in all.
     let perturbation = (6.0 * d + 3.0 * n + 12.0) * n * f64::UNIT_ROUNDOFF * cholesky.scaled_trace().sqrt();
-    let relative = inverse_norm_squared(cholesky).sqrt() * perturbation;
+    let relative = inverse_norm_squared(cholesky, &cholesky.inverse_lower()).sqrt() * perturbation;
     2.0 * relative + relative * relative
 }
 
 /// An upper bound of `‖L⁻¹‖₂²`, rows in the units in which they were factored.
-fn inverse_norm_squared(cholesky: &Cholesky) -> f64 {
-    let inverse = cholesky.inverse_lower();
+fn inverse_norm_squared(cholesky: &Cholesky, inverse: &SquareMatrix) -> f64 {
     let n = inverse.n();
     let (mut rows, mut columns, mut frobenius) = (vec![0.0_f64; n], vec![0.0_f64; n], 0.0);
     for (j, scale) in cholesky.scale().iter().enumerate() {
@@ -98,36 +102,82 @@ fn sharpest(evidence: &Evidence<'_>) -> Option<Vec<f64>> {
     if !(theta < 0.5) {
         return None;
     }
-    let whitened = Whitened::of(evidence, theta);
-    let within = whitened.movement()?;
-    let bound = within.iter().zip(evidence.slope).zip(evidence.beta_error);
-    Some(
-        bound
-            .map(|((movement, slope), error)| {
-                let slope = slope * (1.0 + evidence.slope_error) + SMALLEST;
-                OUTWARD * (0.5 * slope * (2.0 * (movement + SMALLEST)).exp_m1() + error)
-            })
-            .collect(),
-    )
+    let residual = Residual::of(evidence, theta);
+    let from = |whitened: Whitened| Some(evidence.bound(&whitened.movement()?));
+    from(residual.estimated(evidence))
+        .filter(|b| largest(b) <= evidence.enough)
+        .or_else(|| from(residual.whitened(evidence)))
 }
 
-/// The quantities of the theorem.
-struct Whitened {
-    /// `τ_i`.
-    tau: Vec<f64>,
-    /// A bound of `|x_iᵀH⁻¹r|`.
-    along: Vec<f64>,
-    /// `λ`.
-    lambda: f64,
+impl Evidence<'_> {
+    /// From `|x_iᵀΔ|` to the coefficients.
+    fn bound(&self, movement: &[f64]) -> Vec<f64> {
+        let each = |((movement, slope), error): ((&f64, &f64), &f64)| {
+            let slope = slope * (1.0 + self.slope_error) + SMALLEST;
+            OUTWARD * (0.5 * slope * (2.0 * (movement + SMALLEST)).exp_m1() + error)
+        };
+        movement.iter().zip(self.slope).zip(self.beta_error).map(each).collect()
+    }
 }
 
-impl Whitened {
+/// The residual and its error in the coordinates in which `H` is the identity.
+struct Residual {
+    /// `L⁻¹r`, and its norm.
+    inner: Vec<f64>,
+    size: f64,
+    /// `|L⁻¹|` times the error of the residual, and a bound of the norm of what that stands for.
+    noise: Vec<f64>,
+    noise_size: f64,
+    /// A bound of the norm of `L⁻¹`, rows in the units in which they were factored.
+    inverse_norm: f64,
+    /// Relative error of the computed `H`, and the factor by which norms may exceed the computed ones.
+    theta: f64,
+    grow: f64,
+}
+
+impl Residual {
     fn of(evidence: &Evidence<'_>, theta: f64) -> Self {
-        let (n, d) = (evidence.x.n(), evidence.x.d());
         let grow = 1.0 / (1.0 - theta).sqrt();
         let mut inner = evidence.residual.to_vec();
         evidence.cholesky.solve_lower(&mut inner);
-        let noise = abs_lower_product(&evidence.cholesky.inverse_lower(), evidence.residual_error);
+        let inverse = evidence.cholesky.inverse_lower();
+        let noise = abs_lower_product(&inverse, evidence.residual_error);
+        // The computed inverse is off by `N u ‖L⁻¹‖ ‖L‖` of itself, which `θ` exceeds.
+        let inverse_norm = grow * (1.0 + theta) * OUTWARD * inverse_norm_squared(evidence.cholesky, &inverse).sqrt();
+        Self { size: norm(&inner), noise_size: grow * norm(&noise), inner, noise, inverse_norm, theta, grow }
+    }
+
+    fn lambda(&self) -> f64 {
+        self.grow * self.size + self.noise_size
+    }
+
+    /// With `τ_i ≤ min(1/√S_i, ‖L⁻¹‖‖x_i‖)` instead of `L⁻¹X`, which costs as much as the kernel: at the end of a solve
+    /// `λ` is so small that only `|x_iᵀH⁻¹r|` matters. (`S_i x_i x_iᵀ ≤ H` is what makes `x_iᵀH⁻¹x_i ≤ 1/S_i`.)
+    fn estimated(&self, evidence: &Evidence<'_>) -> Whitened {
+        let (x, n) = (evidence.x, evidence.x.n() as f64);
+        let scale = evidence.cholesky.scale();
+        let (mut tau, mut along) = (vec![0.0; x.d()], vec![0.0; x.d()]);
+        x.apply_transposed_squares(scale, &mut tau);
+        let mut multipliers = self.inner.clone();
+        evidence.cholesky.solve_lower_transposed(&mut multipliers);
+        x.apply_transposed(&multipliers, &mut along);
+        let underflow = 2.0 * n * SMALLEST;
+        let of_slope = 1.0 / (1.0 - evidence.slope_error);
+        // Rounding of the product with X is below `u N ‖Dx_i‖ ‖D⁻¹H⁻¹r‖`, D the scale: part of `θ τ_i ‖L⁻¹r‖`, for
+        // `θ ≥ N u ‖L⁻¹D⁻¹‖² tr(DHD)` and `τ_i ≥ ‖Dx_i‖/√tr(DHD)`; from QR `θ ≥ N² u ‖L⁻¹D⁻¹‖ √tr(DHD)` is as good.
+        for ((tau, along), slope) in tau.iter_mut().zip(&mut along).zip(evidence.slope) {
+            let by_norm = self.inverse_norm * (tau.sqrt() * (1.0 + (n + 2.0) * f64::UNIT_ROUNDOFF) + underflow.sqrt());
+            *tau = f64::min(by_norm, OUTWARD * (of_slope / slope).sqrt());
+            *along = underflow
+                + (1.0 + 2.0 * self.theta) * along.abs()
+                + (2.0 * self.theta * self.size + (1.0 + 2.0 * self.theta) * self.noise_size) * *tau;
+        }
+        Whitened { tau, along, lambda: self.lambda() }
+    }
+
+    fn whitened(&self, evidence: &Evidence<'_>) -> Whitened {
+        let (n, d) = (evidence.x.n(), evidence.x.d());
+        let Self { inner, noise, theta, .. } = self;
         // Slopes of 1e300 leave entries of 1e-150, whose squares and products may underflow.
         let underflow = (2 * n) as f64 * SMALLEST;
         let underflow_of_square = underflow.sqrt();
@@ -140,7 +190,7 @@ impl Whitened {
             (0..n).for_each(|i| block.extend_from_slice(&evidence.x.row(i)[start..start + width]));
             let mut rows = Vec::new();
             evidence.cholesky.solve_lower_rows(Rows::from_parts(&block, n, width), &mut rows);
-            for (row, (inner, noise)) in rows.chunks_exact(width).zip(inner.iter().zip(&noise)) {
+            for (row, (inner, noise)) in rows.chunks_exact(width).zip(inner.iter().zip(noise)) {
                 for (((c, tau), along), blurred) in row.iter().zip(&mut *tau).zip(&mut *along).zip(&mut *blurred) {
                     *tau += c * c;
                     *along += c * inner;
@@ -148,17 +198,29 @@ impl Whitened {
                 }
             }
         });
-        let (size, noise) = (norm(&inner), grow * norm(&noise));
         for ((tau, along), blurred) in tau.iter_mut().zip(&mut along).zip(&blurred) {
-            *tau = grow * (tau.sqrt() + underflow_of_square);
+            *tau = self.grow * (tau.sqrt() + underflow_of_square);
+            let noise = self.noise_size;
             *along = underflow
                 + (1.0 + 2.0 * theta) * along.abs()
-                + 2.0 * theta * *tau * size
+                + 2.0 * theta * *tau * self.size
                 + f64::min(*tau * noise, underflow + (1.0 + 2.0 * theta) * blurred + 2.0 * theta * *tau * noise);
         }
-        Self { tau, along, lambda: grow * size + noise }
+        Whitened { tau, along, lambda: self.lambda() }
     }
+}
 
+/// The quantities of the theorem.
+struct Whitened {
+    /// A bound of `τ_i`.
+    tau: Vec<f64>,
+    /// A bound of `|x_iᵀH⁻¹r|`.
+    along: Vec<f64>,
+    /// A bound of `λ`.
+    lambda: f64,
+}
+
+impl Whitened {
     /// `D_i ≥ |x_iᵀΔ|`, or `None` where `2τλ ≥ 1`.
     fn movement(&self) -> Option<Vec<f64>> {
         let reach = 2.0 * largest(&self.tau) * self.lambda;

@@ -28,6 +28,29 @@ pub(super) struct Point {
     exponent: Vec<f64>,
 }
 
+/// A step `ℓ δ` of the multipliers.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// `δ`, in the coordinates of the basis.
+    pub nu: Vec<f64>,
+    /// `Xᵀδ`.
+    pub g: Vec<f64>,
+    /// `ℓ`.
+    pub length: f64,
+}
+
+impl Step {
+    /// Buffers for a problem.
+    pub fn new(space: &RowSpace<'_>) -> Self {
+        Self { nu: vec![0.0; space.dim()], g: vec![0.0; space.samples().d()], length: 1.0 }
+    }
+
+    /// The movement `m = 2‖Xᵀδ‖_∞` of the exponents at full length.
+    pub fn movement(&self) -> f64 {
+        2.0 * largest(&self.g)
+    }
+}
+
 impl Point {
     /// Buffers for a problem; the point itself is still to be evaluated.
     pub fn new(space: &RowSpace<'_>) -> Self {
@@ -54,20 +77,33 @@ impl Point {
         self.evaluate_at_g(space, start, unit_of_residual);
     }
 
-    /// Evaluate at `from` plus a step in `ν` whose `Xᵀ step` is known: no product for `G`. Its rounding adds up over such
-    /// steps, which `accuracy` allows for.
+    /// Evaluate at `from` plus a step in `ν`: no product for `G`. Its rounding adds up over such steps, which `accuracy`
+    /// allows for.
     pub fn evaluate_step(
         &mut self,
         from: &Self,
-        step: &[f64],
-        step_g: &[f64],
+        step: &Step,
         space: &RowSpace<'_>,
         start: &Exponents,
         unit_of_residual: f64,
     ) {
-        self.nu.iter_mut().zip(from.nu.iter().zip(step)).for_each(|(nu, (from, step))| *nu = from + step);
-        self.g.iter_mut().zip(from.g.iter().zip(step_g)).for_each(|(g, (from, step))| *g = from + step);
+        let length = step.length;
+        let (nu, g) = (from.nu.iter().zip(&step.nu), from.g.iter().zip(&step.g));
+        self.nu.iter_mut().zip(nu).for_each(|(nu, (from, step))| *nu = from + length * step);
+        self.g.iter_mut().zip(g).for_each(|(g, (from, step))| *g = from + length * step);
         self.evaluate_at_g(space, start, unit_of_residual);
+    }
+
+    /// How far the gradient of the dual has come along a step of this length, `(β(G + ℓ Xᵀδ) − β(G))ᵀ Xᵀδ`, and its
+    /// derivative by `ℓ`. `d` operations and exponentials, no product with the data.
+    pub fn slide(&mut self, from: &Self, step: &Step, length: f64, start: &Exponents) -> (f64, f64) {
+        let g = from.g.iter().zip(&step.g);
+        self.g.iter_mut().zip(g).for_each(|(g, (from, step))| *g = from + length * step);
+        start.evaluate(&self.g, &mut self.beta, &mut self.slope, &mut self.scratch);
+        let each = self.beta.iter().zip(&from.beta).zip(&self.slope).zip(&step.g);
+        each.fold((0.0, 0.0), |(come, rate), (((beta, before), slope), g)| {
+            (come + (beta - before) * g, rate + slope * g * g)
+        })
     }
 
     fn evaluate_at_g(&mut self, space: &RowSpace<'_>, start: &Exponents, unit_of_residual: f64) {

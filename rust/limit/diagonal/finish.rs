@@ -114,6 +114,7 @@ impl Finished {
                 cholesky: &work.cholesky,
                 moved,
                 factor_error: certificate::by_gram(x, &work.cholesky),
+                enough: TIGHT * largest(&beta),
             })
         });
         Self { nu, there: beta.clone(), beta, bound, backward, systems: outcome.systems }

@@ -35,6 +35,8 @@ const DOUBLE_DOUBLE: f64 = 1.0 / (1u128 << 98) as f64;
 
 /// Relative error of coefficients too small to be worth double-double: their exponents, at most 745 in size, are rounded.
 const ROUGH: f64 = 1.0 / (1u64 << 42) as f64;
+/// A bound no larger than this many times the rounding of the largest coefficient needs no more work.
+const SHARP: f64 = 2.0;
 /// Above this error of the factored kernel its square root is factored instead (`√S Xᵀ = QR`).
 const DOUBTFUL: f64 = 1e-3;
 
@@ -162,6 +164,7 @@ impl Refined {
                 cholesky: &factor.cholesky,
                 moved: factor.moved,
                 factor_error: factor.error,
+                enough: SHARP * largest(&errors.beta),
             }),
         }
     }

@@ -205,7 +205,7 @@ impl Basis {
         if x.n() <= x.d() {
             let kernel = WeightedGram::of(x, &vec![1.0; x.d()]);
             let mut cholesky = Cholesky::new(x.n());
-            if cholesky.factor_scaled(&kernel) == Some(0.0) && cholesky.condition_estimate() < WELL_CONDITIONED {
+            if cholesky.factor_scaled(&kernel) == Some(0.0) && cholesky.condition_estimate(&kernel) < WELL_CONDITIONED {
                 return Self::Samples(Box::new(Kernel { matrix: kernel, cholesky }));
             }
         }

@@ -1,16 +1,18 @@
 //! The road to the limit: the interior point from far away, dual Newton from near by, each handing over to the other.
 //!
 //! The dual `Ψ(ν) = ¼ΣS_i(Xᵀν) − yᵀν` is generalized self-concordant, `|Ψ'''| ≤ ‖2XᵀΔ‖_∞ Ψ''`, so Newton damped by
-//! `ln(1+m)/m`, `m = 2‖XᵀΔν‖_∞`, descends with no line search; it needs many systems only where the exponentials are
-//! far from their values at the limit, and there the interior point needs few. Once a full Newton step has moved no
+//! `ln(1+m)/m`, `m = 2‖XᵀΔν‖_∞`, descends; from that length a search along the line (`line_search`) goes on to the
+//! minimum, for `d` exponentials a trial where a system costs `N²d/2` products. Newton needs many systems only where the
+//! exponentials are far from their values at the limit, and there the interior point needs few. Once a full Newton step has moved no
 //! exponent by more than [`CHORD`], the same factorization serves further steps (the chord method): each costs two
 //! products with the data and gains a factor of about that movement.
 
 use crate::linalg::{Cholesky, SquareMatrix, WeightedGram};
 
-use super::dual::{Point, largest};
+use super::dual::{Point, Step, largest};
 use super::exponents::Exponents;
 use super::interior_point::{InteriorPoint, mean_magnitude};
+use super::line_search;
 use super::row_space::RowSpace;
 
 /// Start in Newton where ln κ exceeds the logarithm of the mean |X⁺y| by no less than this.
@@ -49,8 +51,7 @@ pub(super) struct Workspace {
     pub cholesky: Cholesky,
     now: Point,
     trial: Point,
-    step: Vec<f64>,
-    step_g: Vec<f64>,
+    step: Step,
 }
 
 /// What a solve found; the point itself stays in the workspace.
@@ -75,8 +76,7 @@ impl Workspace {
             cholesky: Cholesky::new(m),
             now: Point::new(space),
             trial: Point::new(space),
-            step: vec![0.0; m],
-            step_g: vec![0.0; d],
+            step: Step::new(space),
         }
     }
 
@@ -196,14 +196,14 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         }
     }
 
+    /// To the best point seen, formed from its multipliers.
     fn return_to_best(&mut self) {
-        if let Some((size, nu)) = self.best.take().filter(|(size, _)| *size < self.work.now.size) {
+        if let Some((_, nu)) = self.best.take().filter(|(size, _)| *size < self.work.now.size) {
             self.work.now.nu = nu;
-            self.work.now.evaluate(self.space, self.start, self.unit_of_residual);
             self.moved = None;
-            self.stepped = 0.0;
-            debug_assert!(self.work.now.size <= size);
         }
+        self.work.now.evaluate(self.space, self.start, self.unit_of_residual);
+        self.stepped = 0.0;
     }
 
     /// Try a (damped) Newton step. False if the interior point should go on instead.
@@ -214,15 +214,18 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             return false;
         }
         let movement = self.newton_direction();
-        let length = if movement > DAMPED { movement.ln_1p() / movement } else { 1.0 };
-        self.try_step(length);
+        if movement > DAMPED {
+            self.damped_step(movement);
+        } else {
+            self.full_step();
+        }
         let (before, after) = (self.work.now.size, self.work.trial.size);
         let patient = self.newton && self.from_start && self.systems <= PATIENCE;
         let descends = patient && (movement > DAMPED || after < 0.5 * before);
         if self.work.trial.at_floor || descends || after < GAIN * before {
             std::mem::swap(&mut self.work.now, &mut self.work.trial);
             self.newton = true;
-            self.moved = self.moved.map(|moved| moved + length * movement);
+            self.moved = self.moved.map(|moved| moved + self.work.step.length * movement);
             self.stepped = 0.0;
             return true;
         }
@@ -239,20 +242,13 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             }
             let movement = self.newton_direction();
             let work = &mut *self.work;
-            work.trial.evaluate_step(
-                &work.now,
-                &work.step,
-                &work.step_g,
-                self.space,
-                self.start,
-                self.unit_of_residual,
-            );
+            work.trial.evaluate_step(&work.now, &work.step, self.space, self.start, self.unit_of_residual);
             if !(self.work.trial.at_floor || self.work.trial.size < GAIN * self.work.now.size) {
                 return;
             }
             std::mem::swap(&mut self.work.now, &mut self.work.trial);
             self.moved = self.moved.map(|moved| moved + movement);
-            self.stepped += self.space.longest_path(&self.work.step);
+            self.stepped += self.space.longest_path(&self.work.step.nu);
         }
     }
 
@@ -271,18 +267,34 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         shift.is_some()
     }
 
-    /// `H⁻¹` of the residual into `step`, and the movement `m = 2‖Xᵀ step‖_∞` of the exponents.
+    /// `δ = H⁻¹r` at full length into `step`, and the movement of the exponents.
     fn newton_direction(&mut self) -> f64 {
         let work = &mut *self.work;
-        work.step.copy_from_slice(&work.now.white);
-        work.cholesky.solve(&mut work.step);
-        self.space.rows().apply_transposed(&work.step, &mut work.step_g);
-        2.0 * largest(&work.step_g)
+        work.step.nu.copy_from_slice(&work.now.white);
+        work.cholesky.solve(&mut work.step.nu);
+        self.space.rows().apply_transposed(&work.step.nu, &mut work.step.g);
+        work.step.length = 1.0;
+        work.step.movement()
     }
 
-    fn try_step(&mut self, length: f64) {
+    /// As far along the step as the dual falls. `G` is updated, not formed: such a point is not yet the limit, and where
+    /// it seems so it is formed after all. From the interior point a step is tried for its residual, not for the dual.
+    fn damped_step(&mut self, movement: f64) {
         let work = &mut *self.work;
-        let there = work.now.nu.iter().zip(&work.step).map(|(nu, step)| nu + length * step);
+        if self.from_start {
+            line_search::shorten(&mut work.step, &work.now, &mut work.trial, self.start);
+        } else {
+            work.step.length = line_search::safe_length(movement);
+        }
+        work.trial.evaluate_step(&work.now, &work.step, self.space, self.start, self.unit_of_residual);
+        if work.trial.at_floor {
+            work.trial.evaluate(self.space, self.start, self.unit_of_residual);
+        }
+    }
+
+    fn full_step(&mut self) {
+        let work = &mut *self.work;
+        let there = work.now.nu.iter().zip(&work.step.nu).map(|(nu, step)| nu + step);
         work.trial.nu.iter_mut().zip(there).for_each(|(trial, nu)| *trial = nu);
         work.trial.evaluate(self.space, self.start, self.unit_of_residual);
     }

@@ -4,6 +4,7 @@ mod certificate;
 mod edges;
 mod exponents;
 mod golden;
+mod line_search;
 mod paths;
 mod refine;
 mod row_space;
