@@ -85,7 +85,8 @@ fn tile<S: Simd, const C: usize, const R: usize>(simd: S, left: [&[f64]; C], rig
     let (vectors, tail) = S::as_simd_f64s(left[0]);
     let (vectors, tail) = (vectors.len(), tail.len());
     let mut sums = [[simd.splat_f64s(0.0); R]; C];
-    let (mut lefts, mut rights): ([&[S::f64s]; C], [&[S::f64s]; R]) = ([&[]; C], [&[]; R]);
+    let mut lefts: [&[S::f64s]; C] = [&[]; C];
+    let mut rights: [&[S::f64s]; R] = [&[]; R];
     for c in 0..C {
         lefts[c] = &S::as_simd_f64s(left[c]).0[..vectors];
     }
