@@ -63,10 +63,18 @@ impl WeightedGram {
         out
     }
 
+    /// How often an entry for `d` features is rounded, at most: one after another within a panel, then panel after panel of
+    /// a part, then part after part.
+    #[must_use]
+    pub const fn roundings(d: usize) -> usize {
+        let by_panels = PANEL + d.div_ceil(PANEL) + TASKS + 2;
+        if d + 2 < by_panels { d + 2 } else { by_panels }
+    }
+
     /// `out = X diag(s) Xᵀ` for `s ≥ 0`, the lower triangle computed and mirrored.
     ///
     /// Every entry is a sum of `d` products `x_ik · fl(x_jk s_k)` in an order fixed by the shape, so
-    /// `|out_ij − H_ij| ≤ (d + 2) u Σ_k |x_ik x_jk| s_k` up to underflow (to first order `d + 1` would do).
+    /// `|out_ij − H_ij| ≤ k u Σ_k |x_ik x_jk| s_k` up to underflow, `k` from [`WeightedGram::roundings`].
     pub fn form(&mut self, x: Rows<'_>, s: &[f64], out: &mut SquareMatrix) {
         agree("shape of X", (x.n(), x.d()), (self.n, self.d));
         agree("shapes of s and of the result", (s.len(), out.n()), (self.d, self.n));
@@ -116,10 +124,10 @@ mod tests {
         out
     }
 
-    /// The bound of `form` twice, because the naive sum has the same one.
+    /// The bound of `form` and that of the naive sum.
     fn assert_is_gram(x: Rows<'_>, s: &[f64]) {
         let (h, exact, size) = (formed(x, s), gram(x, s, |t| t), gram(x, s, f64::abs));
-        let bound = 2.0 * (x.d() + 2) as f64 * U;
+        let bound = ((x.d() + 2) + WeightedGram::roundings(x.d())) as f64 * U;
         for i in 0..x.n() {
             for j in 0..x.n() {
                 assert!((h.get(i, j) - exact.get(i, j)).abs() <= bound * size.get(i, j), "entry ({i}, {j})");

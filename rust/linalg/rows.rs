@@ -1,5 +1,7 @@
 //! The data and products with it.
 
+use core::array::from_fn;
+
 use super::blocks::{for_each_chunk, for_each_row_block, worth_threads};
 use super::shape::agree;
 use crate::real::{Real, add_squares, axpy_abs, dot_abs};
@@ -76,14 +78,20 @@ impl<'a> Rows<'a> {
         });
     }
 
-    /// `out = Xᵀ w`, [`Real::axpy`] over blocks of columns, rows in order: `|error_k| ≤ (n + 1) u Σ_i |x_ik w_i|`.
+    /// `out = Xᵀ w` over blocks of columns, eight rows at a time: `|error_k| ≤ k u Σ_i |x_ik w_i|`, `k` the
+    /// [`axpy_roundings`](crate::real::axpy_roundings) of binary64 and `n + 1` of other types.
     pub fn apply_transposed<R: Real>(&self, w: &[R], out: &mut [R]) {
         agree("shapes of Xᵀ w", (w.len(), out.len()), (self.n, self.d));
         let x = *self;
         for_each_chunk(out, COLUMN_BLOCK, self.worth_threads(1), |start, out| {
             out.fill(R::ZERO);
-            for (i, w) in w.iter().enumerate() {
-                R::axpy(*w, &x.row(i)[start..start + out.len()], out);
+            let columns = start..start + out.len();
+            let (groups, rest) = w.as_chunks::<8>();
+            for (k, w) in groups.iter().enumerate() {
+                R::axpy_rows(w, &from_fn(|j| &x.row(8 * k + j)[columns.clone()]), out);
+            }
+            for (w, i) in rest.iter().zip(x.n - rest.len()..) {
+                R::axpy(*w, &x.row(i)[columns.clone()], out);
             }
         });
     }

@@ -78,6 +78,11 @@ impl SquareMatrix {
         self.data_mut().iter_mut().zip(other.data()).for_each(|(out, v)| *out = factor * v);
     }
 
+    /// Add `factor · other`. Same size.
+    pub fn add_scaled(&mut self, other: &Self, factor: f64) {
+        self.data_mut().iter_mut().zip(other.data()).for_each(|(out, v)| *out += factor * v);
+    }
+
     /// `out_k = A v_k` for the vectors of `v`, one after another, if `A` is symmetric.
     ///
     /// # Panics

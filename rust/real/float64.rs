@@ -54,10 +54,31 @@ impl Real for f64 {
         debug_assert_eq!(x.len(), y.len());
         dispatch(Axpy::<false> { alpha, x, y });
     }
+
+    /// The eight products are added to each other first: one load and store of `y` for all of them, and an eighth of the
+    /// roundings.
+    #[inline]
+    fn axpy_rows(alpha: &[Self; 8], x: &[&[f64]; 8], y: &mut [Self]) {
+        debug_assert!(x.iter().all(|x| x.len() == y.len()));
+        dispatch(AxpyRows { alpha, x, y });
+    }
 }
 
 /// Independent sums of a dot product: four vectors of eight hide the latency of the additions.
 const LANES: usize = 32;
+
+/// How often the sum of `n` products is rounded, at most: the `k` of `|error| ≤ k u Σ|x_i v_i|` (to first order) of
+/// [`Real::dot`] for binary64 and of [`dot_abs`].
+#[must_use]
+pub const fn dot_roundings(n: usize) -> usize {
+    if n < LANES { n } else { n / LANES + 7 }
+}
+
+/// The same for `Σ_j alpha_j x_j` over `n` rows, eight at a time by [`Real::axpy_rows`] and the rest by [`Real::axpy`].
+#[must_use]
+pub const fn axpy_roundings(n: usize) -> usize {
+    if n < 8 { n + 1 } else { n / 8 + n % 8 + 6 }
+}
 
 /// `Σ |x_i| v_i`, with the bound of [`Real::dot`].
 #[must_use]
@@ -136,6 +157,37 @@ impl<const MAGNITUDES: bool> Kernel for Axpy<'_, MAGNITUDES> {
     }
 }
 
+struct AxpyRows<'a> {
+    alpha: &'a [f64; 8],
+    x: &'a [&'a [f64]; 8],
+    y: &'a mut [f64],
+}
+
+impl Kernel for AxpyRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let n = self.y.len();
+        let [a, b, c, d, e, f, g, h] = *self.alpha;
+        let [p, q, r, s, t, u, v, w] = self.x.map(|x| &x[..n]);
+        for (i, y) in self.y.iter_mut().enumerate() {
+            // Two chains of four, for latency.
+            let first = multiply_add::<FUSED>(
+                d,
+                s[i],
+                multiply_add::<FUSED>(c, r[i], multiply_add::<FUSED>(b, q[i], a * p[i])),
+            );
+            let second = multiply_add::<FUSED>(
+                h,
+                w[i],
+                multiply_add::<FUSED>(g, v[i], multiply_add::<FUSED>(f, u[i], e * t[i])),
+            );
+            *y += first + second;
+        }
+    }
+}
+
 struct AddSquares<'a> {
     alpha: f64,
     x: &'a [f64],
@@ -183,6 +235,18 @@ mod tests {
             let (x, mut y) = (integers(n, 3), integers(n, 4));
             let exact: Vec<f64> = x.iter().zip(&y).map(|(x, y)| 3.0 * x + y).collect();
             f64::axpy(3.0, &x, &mut y);
+            assert_eq!(y, exact, "length {n}");
+        }
+    }
+
+    #[test]
+    fn an_update_by_eight_rows_of_integers_is_exact_at_every_length() {
+        for n in 0..100 {
+            let rows: Vec<Vec<f64>> = (0..8).map(|j| integers(n, 10 + j)).collect();
+            let alpha = [1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0, -8.0];
+            let mut y = integers(n, 4);
+            let exact: Vec<f64> = (0..n).map(|i| y[i] + (0..8).map(|j| alpha[j] * rows[j][i]).sum::<f64>()).collect();
+            f64::axpy_rows(&alpha, &from_fn(|j| rows[j].as_slice()), &mut y);
             assert_eq!(y, exact, "length {n}");
         }
     }

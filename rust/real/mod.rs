@@ -12,7 +12,7 @@ pub mod vector;
 
 pub use double_double::{DoubleDouble, quick_two_sum, two_prod, two_sum};
 
-pub use float64::{add_squares, axpy_abs, dot_abs};
+pub use float64::{add_squares, axpy_abs, axpy_roundings, dot_abs, dot_roundings};
 
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -71,6 +71,10 @@ pub trait Real:
     fn dot(x: &[f64], v: &[Self]) -> Self;
     /// `y += alpha * x` over binary64 data `x`. Same length.
     fn axpy(alpha: Self, x: &[f64], y: &mut [Self]);
+    /// `y += Σ_j alpha_j x_j` over eight rows of binary64 data. Same lengths.
+    fn axpy_rows(alpha: &[Self; 8], x: &[&[f64]; 8], y: &mut [Self]) {
+        alpha.iter().zip(x).for_each(|(alpha, x)| Self::axpy(*alpha, x, y));
+    }
 
     /// The exact conversion.
     #[must_use]

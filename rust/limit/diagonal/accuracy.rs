@@ -1,7 +1,7 @@
 //! What round-off can have done to `β(ν)` and to the residual. (For points refined in double-double see `refine`.)
 
 use crate::linalg::Rows;
-use crate::real::Real;
+use crate::real::{Real, axpy_roundings, dot_roundings};
 
 use super::exponents::Exponents;
 use super::solve::CHORDS;
@@ -35,7 +35,7 @@ pub(super) fn in_binary64(x: Rows<'_>, y: &[f64], start: &Exponents, point: Eval
     let u = f64::UNIT_ROUNDOFF;
     let path = abs_transposed(x, nu);
     // A product of N terms, and one more rounding for each chord step that was added to it.
-    let product = 2.0 * ((x.n() + 3 + 2 * CHORDS) as f64) * u;
+    let product = 2.0 * ((axpy_roundings(x.n()) + 3 + 2 * CHORDS) as f64) * u;
     // Multipliers of 1e-300 and slopes of 1e300 meet where scales are large; every product may underflow once.
     let underflow = 2.0 * (x.n() as f64) * SMALLEST;
     let mut worst_slope = 0.0_f64;
@@ -62,9 +62,10 @@ pub(super) fn in_binary64_residual(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Vec<
     r
 }
 
-/// A bound of the round-off of that residual, `(d + 2) u (|X||β| + |y|)`, and of underflow.
+/// A bound of the round-off of that residual, `(k + 2) u (|X||β| + |y|)` for the `k` roundings of a product, and of
+/// underflow.
 pub(super) fn residual_noise(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Vec<f64> {
-    let sum = (x.d() as f64 + 2.0) * f64::UNIT_ROUNDOFF;
+    let sum = (dot_roundings(x.d()) as f64 + 2.0) * f64::UNIT_ROUNDOFF;
     let mut size = abs_product(x, &magnitudes(beta));
     size.iter_mut().zip(y).for_each(|(size, y)| *size = sum * (*size + y.abs()) + x.d() as f64 * SMALLEST);
     size

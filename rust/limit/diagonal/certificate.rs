@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use crate::linalg::{Cholesky, Rows, SquareMatrix};
+use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
 use crate::real::Real;
 
 use super::accuracy::SMALLEST;
@@ -49,9 +49,10 @@ const LARGEST_SCALE: f64 = 1e145;
 /// Rounding of the bound itself.
 const OUTWARD: f64 = 1.0 + 1e-12;
 
-/// Error of a factor of the formed kernel: `‖L⁻¹‖² (d + 3N + 12) u tr H` for forming, factoring and solving with it.
+/// Error of a factor of the formed kernel: `‖L⁻¹‖² (k + 3N + 10) u tr H` for forming it with `k` roundings an entry,
+/// factoring and solving.
 pub(super) fn by_gram(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
-    let operations = (x.d() + 3 * x.n() + 12) as f64;
+    let operations = (WeightedGram::roundings(x.d()) + 3 * x.n() + 10) as f64;
     inverse_norm_squared(cholesky, &cholesky.inverse_lower())
         * operations
         * f64::UNIT_ROUNDOFF

@@ -5,7 +5,8 @@
 //!
 //! * `units`: everything scaled to size one by powers of two; `row_space`: a basis in which no system squares cond(X);
 //! * `exponents`: β(G) and S(G) at any scale; `dual`: a point and its residual;
-//! * `solve`: interior point (`interior_point`) from afar, Newton from near by (damped: `line_search`); `refine`: the last digits in double-double;
+//! * `solve`: interior point (`interior_point`) from afar, Newton from near by (damped: `line_search`;
+//!   wide data: `screen`); `refine`: the last digits in double-double;
 //! * `certificate`: the proven bound per coefficient, with the round-off of `accuracy`;
 //! * `signs`: what one-sided coordinates cannot reach; `path`: many starts on one data set.
 
@@ -20,6 +21,7 @@ mod line_search;
 mod path;
 mod refine;
 mod row_space;
+mod screen;
 mod signs;
 mod solve;
 mod units;

@@ -14,9 +14,12 @@ use super::exponents::Exponents;
 use super::interior_point::{InteriorPoint, mean_magnitude};
 use super::line_search;
 use super::row_space::RowSpace;
+use super::screen::{self, Screen};
 
 /// Start in Newton where ln κ exceeds the logarithm of the mean |X⁺y| by no less than this.
 const FAR: f64 = -12.0;
+/// … of wide data, whose systems on the way are those of a few columns; the interior point needs all of them.
+const FAR_IF_WIDE: f64 = -25.0;
 /// Systems after which Newton from ν = 0 yields to the interior point, whatever it gained: more than it ever needs
 /// where it pays, less than the interior point's own count.
 const PATIENCE: usize = 15;
@@ -47,6 +50,7 @@ pub(super) enum End {
 pub(super) struct Workspace {
     gram: WeightedGram,
     kernel: SquareMatrix,
+    screen: Screen,
     /// Factor of `X diag(S) Xᵀ` in the basis, at a point whose exponents have moved by `moved` since.
     pub cholesky: Cholesky,
     now: Point,
@@ -73,6 +77,7 @@ impl Workspace {
         Self {
             gram: WeightedGram::new(m, d),
             kernel: SquareMatrix::zeros(m),
+            screen: Screen::default(),
             cholesky: Cholesky::new(m),
             now: Point::new(space),
             trial: Point::new(space),
@@ -118,8 +123,13 @@ struct Road<'w, 's, 'd> {
     from_start: bool,
     interior: Option<InteriorPoint>,
     best: Option<(f64, Vec<f64>)>,
+    /// Movement of the exponents since the factored kernel, if there is one without a shift.
     moved: Option<f64>,
     stepped: f64,
+    /// Kernels may be formed of the coordinates that matter only …
+    screening: bool,
+    /// … and the one at hand was.
+    screened: bool,
 }
 
 impl<'w, 's, 'd> Road<'w, 's, 'd> {
@@ -134,7 +144,9 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             Some(nu) => work.now.nu.copy_from_slice(nu),
             None => work.now.nu.fill(0.0),
         }
-        let near = warm.is_some() || start.least_root() - mean_magnitude(&space.least).ln() > FAR;
+        let wide = space.kernel().is_some() && screen::pays(space.samples());
+        let far = if wide { FAR_IF_WIDE } else { FAR };
+        let near = warm.is_some() || start.least_root() - mean_magnitude(&space.least).ln() > far;
         let targets = largest(&space.target);
         work.now.evaluate(space, start, 1.0);
         // y = 0 with a biased start: the residual at the start is what has to vanish.
@@ -153,6 +165,8 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             best: None,
             moved: None,
             stepped: 0.0,
+            screening: true,
+            screened: false,
         }
     }
 
@@ -186,7 +200,8 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         if end != End::Floor {
             self.return_to_best();
         }
-        Outcome { end, systems: self.systems, moved: self.moved, stepped: self.stepped }
+        let moved = self.moved.filter(|_| !self.screened);
+        Outcome { end, systems: self.systems, moved, stepped: self.stepped }
     }
 
     fn remember(&mut self) {
@@ -208,11 +223,22 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
 
     /// Try a (damped) Newton step. False if the interior point should go on instead.
     fn newton_step(&mut self) -> bool {
-        if !self.factor() {
-            self.newton = false;
-            self.from_start = false;
-            return false;
+        loop {
+            if self.factor() && self.try_newton() {
+                return true;
+            }
+            // With a kernel of some of the coordinates a step may gain too little; one of all of them tells.
+            if !self.screened {
+                self.newton = false;
+                self.from_start = false;
+                return false;
+            }
+            self.screening = false;
         }
+    }
+
+    /// A step with the factorization at hand; taken if it gains enough.
+    fn try_newton(&mut self) -> bool {
         let movement = self.newton_direction();
         if movement > DAMPED {
             self.damped_step(movement);
@@ -222,16 +248,14 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         let (before, after) = (self.work.now.size, self.work.trial.size);
         let patient = self.newton && self.from_start && self.systems <= PATIENCE;
         let descends = patient && (movement > DAMPED || after < 0.5 * before);
-        if self.work.trial.at_floor || descends || after < GAIN * before {
+        let gains = self.work.trial.at_floor || descends || after < GAIN * before;
+        if gains {
             std::mem::swap(&mut self.work.now, &mut self.work.trial);
             self.newton = true;
             self.moved = self.moved.map(|moved| moved + self.work.step.length * movement);
             self.stepped = 0.0;
-            return true;
         }
-        self.newton = false;
-        self.from_start = false;
-        false
+        gains
     }
 
     /// Further steps with the factorization at hand, while it is good enough to gain.
@@ -253,14 +277,23 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
     }
 
     /// Factor the kernel at the current point. At `ν = 0` of a start that is the same in all coordinates it is a
-    /// multiple of the kernel `X Xᵀ` that the analysis of the data already formed.
+    /// multiple of the kernel `X Xᵀ` that the analysis of the data already formed, and of wide data a few columns make it.
     fn factor(&mut self) -> bool {
         self.systems += 1;
         let work = &mut *self.work;
         let at_start = work.now.nu.iter().all(|nu| *nu == 0.0);
-        match self.space.kernel().filter(|_| at_start && self.start.is_uniform()) {
+        let known = self.space.kernel();
+        self.screened = false;
+        match known.filter(|_| at_start && self.start.is_uniform()) {
             Some(kernel) => work.kernel.copy_scaled(kernel, work.now.slope[0]),
-            None => work.gram.form(self.space.rows(), &work.now.slope, &mut work.kernel),
+            None => {
+                let known = known.filter(|_| self.screening);
+                let (rows, slope) = (self.space.rows(), &work.now.slope);
+                self.screened = known.is_some_and(|known| work.screen.form(rows, known, slope, &mut work.kernel));
+                if !self.screened {
+                    work.gram.form(rows, slope, &mut work.kernel);
+                }
+            }
         }
         let shift = work.cholesky.factor_scaled(&work.kernel);
         self.moved = (shift == Some(0.0)).then_some(0.0);
