@@ -1,4 +1,4 @@
-"""What travels with the package: licences, citation, pages. The wheel itself is tried by `make check-wheel`."""
+"""What travels with the package: commands, licences, citation, pages; `make check-wheel` tries the wheel."""
 
 import re
 import subprocess
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import implicit_bias as ib
+from implicit_bias._cli import app
 
 ROOT = Path(__file__).parents[2]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -26,6 +29,21 @@ def bibtex():
 
 def test_importing_warns_of_nothing():
     subprocess.run([sys.executable, "-I", "-W", "error", "-c", "import implicit_bias"], check=True)
+
+
+def commands(command, path=()):
+    """Every command of the command line, groups included."""
+    yield path
+    for name, child in getattr(command, "commands", {}).items():
+        yield from commands(child, (*path, name))
+
+
+@pytest.mark.parametrize("command", list(commands(get_command(app))), ids=" ".join)
+def test_every_command_shows_its_help(command):
+    """With typer 0.15 and a later click this broke and nothing else did: it is where the lower bound comes from."""
+    result = CliRunner().invoke(app, [*command, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage" in result.output
 
 
 # Citation
