@@ -4,15 +4,18 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak docs wheel clean tools
+.PHONY: help demo test test-oldest lint bench soak docs wheel check-wheel licences clean tools
 
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := --no-default-features
 RUST := Cargo.toml Cargo.lock $(shell find rust -name '*.rs')
+# All that a source distribution holds.
+SOURCES := $(wildcard .ci/run Cargo.* *.toml *.md *.cff *LICENSE*) \
+	$(shell find rust python tests benches docs examples tools -type f ! -name '*.so' ! -name '*.pyc')
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 demo: .venv/built ## Draw the paper's figure from 100 exact limits: out/shape_and_scale.png and .csv
 	$(BIN)/implicit-bias figure shape-and-scale --out out
@@ -20,6 +23,17 @@ demo: .venv/built ## Draw the paper's figure from 100 exact limits: out/shape_an
 test: .venv/built ## Run every test: the Rust core without Python, then the package with its documented examples
 	cargo test $(CORE)
 	$(BIN)/pytest
+
+# Old packages deprecate what new ones under them have replaced since; that we warn of nothing ourselves is what `make
+# test` proves. uv and not pip: pip knows no lowest version that this Python has a binary of.
+test-oldest: dist/.built ## Run the tests of the package as a wheel, with the oldest versions of NumPy and others that it promises
+	$(PYTHON) -m venv --clear .venv/oldest
+	$(BIN)/uv pip compile --quiet --python .venv/oldest/bin/python --resolution lowest-direct --only-binary :all: \
+		--extra test --no-header --no-annotate --output-file .venv/oldest/requirements.txt pyproject.toml
+	.venv/oldest/bin/python -m pip install --quiet --only-binary :all: --requirement .venv/oldest/requirements.txt
+	.venv/oldest/bin/python -m pip install --quiet --no-deps --no-index dist/*.whl
+	.venv/oldest/bin/python -m pip check
+	.venv/oldest/bin/python -P -m pytest -W default::DeprecationWarning --pyargs implicit_bias tests/python
 
 lint: .venv/built ## Check formatting, lints, types and documentation; warnings are errors
 	cargo fmt --check
@@ -30,7 +44,10 @@ lint: .venv/built ## Check formatting, lints, types and documentation; warnings 
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest implicit_bias._core
+	$(BIN)/stubtest implicit_bias
+	$(BIN)/python tools/docstrings.py
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(PYTHON) tools/licences.py --check
 
 # A pinned OpenBLAS kernel would slow the NumPy programs that the package is compared with.
 bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same run, then the kernels alone
@@ -45,8 +62,13 @@ docs: .venv/built ## Build the reference of the package and of the core: out/doc
 	$(BIN)/pdoc --docformat numpy --math --output-directory out/docs implicit_bias
 	cargo doc --no-deps $(CORE)
 
-wheel: .venv/built ## Build the wheel (one for all CPython from 3.11 on) and the source distribution: dist/
-	$(BIN)/maturin build --release --sdist --out dist
+wheel: dist/.built ## Build the source distribution, and from it the wheel (one for all CPython from 3.11 on): dist/
+
+check-wheel: dist/.built ## Install the wheel in an empty environment, far from the source, and draw the figure there
+	$(PYTHON) tools/check_wheel.py dist
+
+licences: tools ## Write THIRD-PARTY-LICENSES again, after a change of Cargo.lock
+	$(PYTHON) tools/licences.py
 
 clean: ## Remove everything that was built, .venv included
 	rm -rf .venv out dist target .benchmarks .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -58,9 +80,19 @@ clean: ## Remove everything that was built, .venv included
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[plot,cli,test,lint,bench,docs]'
 	@touch $@
 
+# maturin unpacks the source distribution in a temporary folder and compiles it there, with the lock file inside. What is
+# compiled of the dependencies is used again, of this package nothing: files of a source distribution are dated long ago,
+# and cargo would take whatever it compiled last for up to date.
+dist/.built: export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+dist/.built: .venv/made $(SOURCES)
+	rm -rf dist
+	cargo clean --quiet --release --package implicit_bias
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --sdist --out dist
+	@touch $@
+
 .venv/made: | tools
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9.4,<2'
+	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.13,<2' 'uv>=0.5'
 	@touch $@
 
 tools:

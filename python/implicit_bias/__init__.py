@@ -7,6 +7,7 @@ array([0., 1.])
 """
 
 from . import baselines, datasets, plot, special
+from ._citation import citation
 from ._core import __version__
 from ._flow import gradient_flow
 from ._limit import check_kkt, limit, limit_path
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "baselines",
     "check_kkt",
+    "citation",
     "datasets",
     "gradient_flow",
     "limit",

@@ -48,6 +48,7 @@ def limit(
     Returns
     -------
     Limit
+        The end, its proof, and why the computation stopped.
 
     Raises
     ------
@@ -98,7 +99,17 @@ def limit_path(
     ----------
     nets : iterable of DiagonalNetwork
         The starts, at least one, in any order.
-    X, y, tol, bounds, precision, n_jobs
+    X : array_like, shape (n_samples, n_features)
+        One sample per row.
+    y : array_like, shape (n_samples,)
+        Targets.
+    tol : float, optional
+        As in `limit`.
+    bounds : bool, default True
+        As in `limit`.
+    precision : {"double"}, default "double"
+        As in `limit`.
+    n_jobs : int, optional
         As in `limit`.
 
     Returns
@@ -172,6 +183,7 @@ def check_kkt(
     Returns
     -------
     KKTReport
+        Residuals of both conditions, and a bound of the distance to the limit.
 
     Raises
     ------

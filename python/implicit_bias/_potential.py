@@ -33,6 +33,11 @@ class HyperbolicEntropy:
     beta0 : array_like of shape (n_features,), optional
         Where value and gradient vanish; 0 by default.
 
+    Attributes
+    ----------
+    start : Start
+        What the core takes: a private type, the logarithms of the two exponentials that the predictor is made of.
+
     Raises
     ------
     ValueError

@@ -58,8 +58,11 @@ class KKTReport:
         Returns
         -------
         bool
+            False as well where one of them is NaN.
         """
-        return max(self.stationarity, self.feasibility) <= check.tol(tol)
+        bound = check.tol(tol)
+        # Not the larger of the two: max(x, nan) is x.
+        return self.stationarity <= bound and self.feasibility <= bound
 
 
 @dataclass(frozen=True, eq=False)

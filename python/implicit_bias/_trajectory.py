@@ -16,7 +16,12 @@ SMALLEST = 1e-290
 
 
 class Parameters(NamedTuple):
-    """The four weight vectors along a flow, each (n_times, n_features); over- and underflow give inf and 0."""
+    """The four weight vectors along a flow; over- and underflow give inf and 0.
+
+    Attributes
+    ----------
+    u_plus, v_plus, u_minus, v_minus : ndarray, shape (n_times, n_features)
+    """
 
     u_plus: Array
     v_plus: Array
@@ -29,8 +34,11 @@ class ConservedQuantities(NamedTuple):
 
     .. math:: \delta_\pm = v_\pm^2 - u_\pm^2, \qquad c = u_+ u_- + v_+ v_-
 
-    `delta_plus`, `delta_minus` and `c` are (n_times, n_features); `drift` (n_times,) is the largest change since the
-    start, relative to :math:`u_+^2 + v_+^2 + u_-^2 + v_-^2` of its coordinate.
+    Attributes
+    ----------
+    delta_plus, delta_minus, c : ndarray, shape (n_times, n_features)
+    drift : ndarray, shape (n_times,)
+        Largest change since the start, relative to :math:`u_+^2 + v_+^2 + u_-^2 + v_-^2` of its coordinate.
     """
 
     delta_plus: Array
@@ -175,7 +183,13 @@ class Flow:
 
 
 class FlowInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a flow; ``partial`` is the `Flow` so far."""
+    """Ctrl-C during a flow, with the rows that it had.
+
+    Parameters
+    ----------
+    partial : Flow
+        The result so far.
+    """
 
     def __init__(self, partial: Flow) -> None:
         super().__init__(f"interrupted after {partial.stats['accepted']} steps: the rows so far are in .partial")

@@ -26,6 +26,7 @@ def min_l2_norm(X: ArrayLike, y: ArrayLike) -> Array:
     Returns
     -------
     ndarray, shape (n_features,)
+        In the span of the rows of X.
 
     Raises
     ------

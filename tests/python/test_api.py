@@ -2,9 +2,9 @@
 
 import dataclasses
 import inspect
+import os
 import pickle
 import re
-import os
 import subprocess
 import sys
 import tomllib
@@ -80,6 +80,7 @@ def test_the_public_names_are_these():
         "__version__",
         "baselines",
         "check_kkt",
+        "citation",
         "datasets",
         "gradient_flow",
         "limit",
@@ -515,6 +516,8 @@ def test_a_report_is_satisfied_if_both_conditions_are():
     report = ib.KKTReport(1e-8, 1e-10, 0.0, None, np.zeros(1), np.zeros(1))
     assert report.satisfied(1e-8)
     assert not report.satisfied()
+    for conditions in ((np.nan, 0.0), (0.0, np.nan)):
+        assert not ib.KKTReport(*conditions, 0.0, None, np.zeros(1), np.zeros(1)).satisfied()
     end = ib.limit(NET, DATA.X, DATA.y)
     assert end.kkt.satisfied(1e-12)
     assert not ib.check_kkt(NET, DATA.X, DATA.y, end.beta + 1e-3).satisfied(1e-6)
