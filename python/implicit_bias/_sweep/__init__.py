@@ -9,7 +9,7 @@ from typing import Any
 from .. import _validate as check
 from . import arguments
 from .checkpoint import Checkpoint
-from .driver import PROCESSES, Executor, drive, own_threads, tasks
+from .driver import PROCESSES, Executor, drive, of_processes, own_threads, tasks
 from .points import Row
 from .progress import reporting
 from .result import SweepInterrupted, SweepResult, Table
@@ -86,6 +86,8 @@ def sweep(
     ------
     ValueError
         If an argument cannot be what it has to be, or `checkpoint` is a file of another sweep.
+    OSError
+        If `checkpoint` cannot be read or written.
     ImportError
         If ``progress=True`` and tqdm is missing.
     KeyboardInterrupt
@@ -115,11 +117,13 @@ def sweep(
     >>> table.grid("l1_norm").mean(axis=1).round(2), bool(table["error_bound"].max() < 1e-9)
     (array([2.62, 2.1 , 1.42]), True)
     """
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise ValueError(f"executor must have a method submit, as concurrent.futures has: got {check.shown(executor)}")
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
+        raise ValueError(f"executor must be a concurrent.futures.Executor or like one: got {check.shown(executor)}")
     threads = 1 if executor is not None and n_jobs is None else check.jobs(n_jobs)
     on_interrupt = check.choice("on_interrupt", on_interrupt, ("raise", "return"))
     job = arguments.job(make_network, data, grid, measures, solve, solve_options)
+    if of_processes(executor):
+        arguments.pickles(job)
     table = Table(job.axes, job.measures)
     with ExitStack() as stack:
         report = stack.enter_context(reporting(progress))

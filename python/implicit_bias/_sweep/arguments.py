@@ -1,6 +1,7 @@
 """What users pass to `sweep`, checked before anything is computed, as a `Job`."""
 
 import inspect
+import pickle
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -37,6 +38,8 @@ def job(make_network: object, data: object, grid: object, measures: object, solv
     chosen = _options(options, solver)
     if solver == "limit" and "error_bound" in found.values() and not chosen.get("bounds", True):
         raise ValueError("measures must not hold 'error_bound' with bounds=False in solve_options")
+    if chosen:  # the solver's own checks of them, on a problem that is solved where it starts
+        SOLVERS[solver](DiagonalNetwork(*np.ones((4, 1))), [[1.0]], [0.0], n_jobs=1, **chosen)
     return Job(points.new_key(), network, drawn, axes, found, solver, chosen)
 
 
@@ -76,9 +79,9 @@ def _source(role: str, function: Callable[..., Any], axes: Mapping[str, tuple[An
         return Source(role, function, tuple(axes), seeded=False)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    needed = [p.name for p in parameters if p.default is p.empty and p.name in named]
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     for name in needed:
-        if name not in axes and name != "seed_sequence":
+        if name not in named or (name not in axes and name != "seed_sequence"):
             raise ValueError(
                 f"{role} must not need more than the axes of grid: it needs {name!r}, grid has {_list(axes)}"
             )
@@ -86,6 +89,17 @@ def _source(role: str, function: Callable[..., Any], axes: Mapping[str, tuple[An
     if seeded and not all(isinstance(s, int) and not isinstance(s, bool) and s >= 0 for s in axes.get("seed", (-1,))):
         raise ValueError(f"grid['seed'] must hold integers of at least 0, because {role} takes seed_sequence")
     return Source(role, function, tuple(axes) if anything else tuple(n for n in axes if n in named), seeded)
+
+
+def pickles(found: Job) -> None:
+    """Processes are sent functions by their names, which a lambda does not have."""
+    parts = {"make_network": found.make_network, "data": found.data, "measures": found.measures}
+    for name, part in parts.items():
+        try:
+            pickle.dumps(part)
+        except Exception as error:
+            needs = "must pickle for an executor of processes, as what is defined at the top of a module does"
+            raise ValueError(f"{name} {needs}: {error}") from error
 
 
 def _arrays(data: object) -> tuple[check.Array, check.Array]:
@@ -115,8 +129,10 @@ def _measures(measures: Any, axes: Mapping[str, Any]) -> dict[str, str | Callabl
             check.choice("measures", measure, tuple(NAMED))
         elif not callable(measure):
             raise ValueError(f"measures must be names or functions of a result: got {check.shown(measure)}")
-        if not isinstance(name, str) or name == "<lambda>":
+        if name in (None, "<lambda>"):
             raise ValueError(f"measures must be a dict where a function has no name: got {check.shown(measure)}")
+        if not isinstance(name, str):
+            raise ValueError(f"measures must have words as names: got {check.shown(name)}")
         if name in found or name in axes or name in OUTCOME:
             raise ValueError(f"measures must have names of their own, unlike the other columns: got {name!r} twice")
         found[name] = measure
@@ -126,15 +142,13 @@ def _measures(measures: Any, axes: Mapping[str, Any]) -> dict[str, str | Callabl
 def _options(options: Any, solver: str) -> dict[str, Any]:
     if options is None:
         return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"solve_options must be a dict of options of the solver: got {check.shown(options)}")
     parameters = inspect.signature(SOLVERS[solver]).parameters.values()
     allowed = [p.name for p in parameters if p.name not in {"net", "X", "y", *OURS}]
-    if not isinstance(options, Mapping):
-        raise ValueError(f"solve_options must be a dict: got {check.shown(options)}")
     for name in options:
         if name not in allowed:
             raise ValueError(f"solve_options must be among {_list(allowed)}: got {check.shown(name)}")
-    # The solver's own checks of the values, on a problem that is solved where it starts.
-    SOLVERS[solver](DiagonalNetwork.from_scale_shape(1, scale=1.0), [[1.0]], [0.0], n_jobs=1, **options)
     return dict(options)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .. import _validate as check
 from .points import Job, Row, Source
 
 FORMAT = "implicit_bias sweep 1"
@@ -26,6 +27,8 @@ class Checkpoint:
     """An open file of one sweep."""
 
     def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError(f"checkpoint must be a path: got {check.shown(path)}")
         self._path, self._sweep, self._width = Path(path), _identity(job), len(job.measures)
         self._total = int(np.prod(job.shape))
         text = self._path.read_bytes() if self._path.exists() else b""
@@ -73,11 +76,13 @@ class Checkpoint:
 
     def _row(self, number: int, line: str) -> Row:
         try:
-            found = self._parsed(number, line)
-            row = Row(**found | {"values": tuple(float(value) for value in found["values"])})
-            if isinstance(row.number, int) and 0 <= row.number < self._total and len(row.values) == self._width:
-                return row
-        except (TypeError, KeyError):
+            row = Row(**self._parsed(number, line))
+            kinds = [type(part) for part in row]
+            if kinds == [int, list, bool, str, str] and 0 <= row.number < self._total:
+                values = tuple(float(value) for value in row.values)
+                if len(values) == self._width:
+                    return row._replace(values=values)
+        except (TypeError, ValueError):
             pass
         raise self._damaged(number)
 

@@ -47,6 +47,15 @@ class Executor(Protocol):
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any: ...
 
 
+def of_processes(executor: Executor | None) -> bool:
+    """Whether it sends what it is given to other processes by plain pickle."""
+    if executor is None:
+        return False
+    from concurrent.futures import ProcessPoolExecutor
+
+    return isinstance(executor, ProcessPoolExecutor)
+
+
 def tasks(indices: Sequence[int], n_workers: int) -> Iterator[Sequence[int]]:
     """The points, cut so that every one of the workers comes to eight tasks or more."""
     size = max(1, min(TASK_POINTS, len(indices) // (8 * n_workers)))
@@ -59,22 +68,21 @@ def drive(job: Job, cut: Iterator[Sequence[int]], executor: Executor, take: Call
     Whatever ends it early (Ctrl-C, an exception of `take`), no task is left waiting, and those that run were told.
     """
     desk = _Desk(job, executor)
-    cancellation = points.cancellable(job.key)
+    points.announce(job.key)
     try:
         for task in cut:
             take(desk.hand_out(task))
         while desk.waiting:
             take(desk.next(LISTEN_SECONDS))
     except BaseException as stop:
-        cancellation.cancel()
+        points.cancel(job.key)
         desk.close()
         if isinstance(stop, KeyboardInterrupt):
             until = time.monotonic() + GRACE_SECONDS
             while desk.waiting and (left := until - time.monotonic()) > 0.0:
                 take(desk.next(left))
         raise
-    finally:
-        points.forget(job.key)
+    points.forget(job.key)
 
 
 class _Desk:

@@ -25,7 +25,8 @@ TASK_SECONDS = 0.1
 #: What `seed_sequence` is for the two functions that can ask for it: two children of the seed of the point.
 STREAMS = {"data": 0, "make_network": 1}
 
-_RUNNING: dict[str, "_core.Cancellation"] = {}
+#: Sweeps of this process, and what stops their tasks.
+_RUNNING: dict[str, _core.Cancellation] = {}
 
 
 class Row(NamedTuple):
@@ -91,14 +92,19 @@ def new_key() -> str:
     return uuid4().hex
 
 
-def cancellable(key: str) -> "_core.Cancellation":
-    """What stops the tasks of a sweep in this process."""
-    return _RUNNING.setdefault(key, _core.Cancellation())
+def announce(key: str) -> None:
+    """Tasks of this sweep may come to this process, which can cancel them."""
+    _RUNNING[key] = _core.Cancellation()
+
+
+def cancel(key: str) -> None:
+    """Stop the tasks of this sweep, those that begin only now as well: it stays known as cancelled."""
+    _RUNNING[key].cancel()
 
 
 def forget(key: str) -> None:
-    """The sweep is over."""
-    _RUNNING.pop(key, None)
+    """No task of this sweep is left."""
+    del _RUNNING[key]
 
 
 def run(job: Job, indices: Sequence[int]) -> Done:
@@ -109,7 +115,7 @@ def run(job: Job, indices: Sequence[int]) -> Done:
     return cancellation.call(_run, job, indices, cancellation)
 
 
-def _run(job: Job, indices: Sequence[int], cancellation: "_core.Cancellation | None") -> Done:
+def _run(job: Job, indices: Sequence[int], cancellation: _core.Cancellation | None) -> Done:
     rows: list[Row] = []
     until = time.monotonic() + TASK_SECONDS
     try:

@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ Column = NDArray[Any]
 OUTCOME = ("success", "status", "message")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(Mapping[str, Column]):
     """A long table: a mapping of equal-length columns, one row for every point of the grid, the last axis fastest.
 
@@ -51,7 +51,7 @@ class SweepResult(Mapping[str, Column]):
 
     axes: Mapping[str, tuple[Any, ...]]
     measures: tuple[str, ...]
-    _columns: dict[str, Column] = field(repr=False)
+    _columns: dict[str, Column]
 
     def __getitem__(self, name: str) -> Column:
         return self._columns[name]
@@ -61,6 +61,16 @@ class SweepResult(Mapping[str, Column]):
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    # A table is one thing, like every other result: a mapping would compare its arrays, which have no truth value.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name}: {len(values)}" for name, values in self.axes.items())
+        status, counts = np.unique(self._columns["status"].astype(str), return_counts=True)
+        ends = ", ".join(f"{count} {name}" for name, count in zip(status.tolist(), counts.tolist(), strict=True))
+        return f"SweepResult({axes}; {', '.join(self.measures)}; {ends})"
 
     @property
     def shape(self) -> tuple[int, ...]:
