@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -709,6 +711,37 @@ def test_a_number_of_threads_that_is_none_is_named_with_its_variable(given, monk
         with pytest.raises(ValueError, match=r"^IMPLICIT_BIAS_NUM_THREADS must be an integer of at least 1: got "):
             call()
     assert ib.limit(NETWORK(scale=1.0), DATA.X, DATA.y, n_jobs=1).success
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the resource module is of POSIX")
+def test_memory_does_not_grow_with_the_number_of_points_beyond_the_table():
+    code = """
+        import resource
+        from test_sweep import *
+        data = ib.datasets.sparse_regression(20, 200, 3, seed=0)
+        network = partial(ib.DiagonalNetwork.from_scale_shape, 200)
+        def run(count):
+            grid = {"scale": [1.0], "shape": np.linspace(-0.9, 0.9, count)}
+            assert sweep(network, data, grid, "l1_norm", n_jobs=2)["success"].all()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        few = run(500)
+        print(run(4000) - few)
+    """
+    here = os.path.dirname(__file__)
+    grown = int(subprocess.check_output([sys.executable, "-c", textwrap.dedent(code)], cwd=here, text=True))
+    unit = 1 if sys.platform == "darwin" else 1024
+    # The results alone are 7 kB a point, four vectors of the 200 coefficients and more, 28 MB in all; rows are 100 B.
+    assert grown * unit <= 4e6
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "sweeps.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names = {}
+    exec(block, names)
+    assert names["table"]["success"].all()
+    assert (tmp_path / "table.csv").is_file()
 
 
 def test_threads_of_a_sweep_end_with_it():
