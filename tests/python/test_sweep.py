@@ -500,6 +500,50 @@ def test_the_file_of_another_sweep_is_refused_and_left_alone(what, tmp_path):
     assert path.read_bytes() == before
 
 
+class Thing:
+    """Shows nothing of what it holds."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def __repr__(self):
+        return "Thing()"
+
+    def __call__(self, **point):
+        return NETWORK(scale=1.0)
+
+
+ALIKE = {
+    "data sets": [ib.datasets.sparse_regression(4, 9, 2, seed=seed) for seed in (0, 1)],
+    "arrays of objects": [np.array([1, "a"], object), np.array([1, "b"], object)],
+    "objects": [Thing(1), Thing(2)],
+    "numbers": [0.0, -0.0],
+    "number and word": [1, "1"],
+    "nested": [[[1], 2], [[1, 2]]],
+    "methods": [Thing(1).__call__, Thing(2).__call__],
+    "unknown": [None, False],
+}
+
+
+@pytest.mark.parametrize("one", ALIKE)
+def test_sweeps_are_told_apart_by_what_their_values_hold(one, tmp_path):
+    path = tmp_path / "sweep.jsonl"
+    make_network = Thing(0)
+    first, second = ALIKE[one]
+    for value in (first, first):
+        assert sweep(make_network, grid={"thing": [value]}, checkpoint=path)["success"].all()
+    with pytest.raises(ValueError, match=r"with other grid"):
+        sweep(make_network, grid={"thing": [second]}, checkpoint=path)
+    with pytest.raises(ValueError, match=r"with other make_network"):
+        sweep(Thing(3), grid={"thing": [first]}, checkpoint=path)
+
+
+def test_a_value_that_cannot_be_written_down_has_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match=r"^checkpoint must be None with values that cannot be written down: "):
+        sweep(Thing(0), grid={"thing": [threading.Lock()]}, checkpoint=tmp_path / "sweep.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("content", [b"my notes", b"my\nnotes\n", b"{}\n", b"[1]\n", b"\xff\xfe\n\x00"])
 def test_a_file_of_something_else_is_refused_and_left_alone(content, tmp_path):
     path = tmp_path / "notes"

@@ -133,12 +133,13 @@ def sweep(
         report(table.done, table.total)
 
         def take(rows: list[Row]) -> None:
+            if not rows:
+                return
             if saved:
                 saved.add(rows)
             for row in rows:
                 table.add(row)
-            if rows:
-                report(table.done, table.total)
+            report(table.done, table.total)
 
         todo = table.todo()
         try:

@@ -7,9 +7,12 @@ reads back as the same float, and NaN and Infinity.
 """
 
 import hashlib
+import inspect
 import json
 import os
+import pickle
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _validate as check
-from .points import Job, Row, Source
+from .points import Job, Row
 
 FORMAT = "implicit_bias sweep 1"
 
@@ -125,21 +128,35 @@ def _identity(job: Job) -> dict[str, str]:
 
 def _feed(digest: Any, thing: Any) -> None:
     """Add `thing` to a digest: what kind it is, how much of it there is, and all of it."""
-    if isinstance(thing, Source):
-        thing = [thing.function, thing.axes, thing.seeded]
+    parts: list[Any] | None = None
+    if is_dataclass(thing) and not isinstance(thing, type):
+        parts = [type(thing), *(getattr(thing, part.name) for part in fields(thing))]
     elif isinstance(thing, partial):
-        thing = [thing.func, thing.args, thing.keywords]
+        parts = [thing.func, thing.args, thing.keywords]
     elif isinstance(thing, Mapping):
-        thing = [list(item) for item in thing.items()]
-    if isinstance(thing, np.ndarray) and thing.dtype != object:
+        parts = [list(item) for item in thing.items()]
+    elif isinstance(thing, list | tuple) or (isinstance(thing, np.ndarray) and thing.dtype == object):
+        parts = list(thing)
+    if parts is not None:
+        digest.update(f"{len(parts)} parts ".encode())
+        for part in parts:
+            _feed(digest, part)
+    elif isinstance(thing, np.ndarray):
         digest.update(f"array {thing.dtype.str} {thing.shape} ".encode())
         digest.update(np.ascontiguousarray(thing))
-    elif isinstance(thing, list | tuple | np.ndarray):
-        digest.update(f"list {len(thing)} ".encode())
-        for part in thing:
-            _feed(digest, part)
-    elif callable(thing):
-        name = f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
-        digest.update(f"function {name} ".encode())
-    else:
+    elif thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
         digest.update(f"{type(thing).__qualname__} {thing!r} ".encode())
+    elif inspect.ismethod(thing):
+        _feed(digest, [thing.__func__, thing.__self__])
+    elif isinstance(thing, type) or inspect.isroutine(thing):
+        digest.update(f"function {thing.__module__}.{thing.__qualname__} ".encode())
+    else:
+        digest.update(f"object {len(held := _held(thing))} ".encode() + held)
+
+
+def _held(thing: Any) -> bytes:
+    """What an object of some class holds. Its `repr` may leave that out, or be its address."""
+    try:
+        return pickle.dumps(thing, protocol=4)
+    except Exception as error:
+        raise ValueError(f"checkpoint must be None with values that cannot be written down: {error}") from error

@@ -120,9 +120,11 @@ def _run(job: Job, indices: Sequence[int], cancellation: _core.Cancellation | No
     until = time.monotonic() + TASK_SECONDS
     try:
         for index in indices:
+            row = _row(job, index)
+            # Asked after the point, not before: a function of the user may have used what a cancelled call returned.
             if cancellation is not None and cancellation.cancelled:
                 return Done(rows, interrupted=True)
-            rows.append(_row(job, index))
+            rows.append(row)
             if time.monotonic() >= until:
                 break
     except KeyboardInterrupt:
