@@ -33,15 +33,14 @@ impl Lease {
         let mut pools = pools();
         let idle = pools.entry(key).or_default();
         let found = if shared { idle.last().map(Arc::clone) } else { idle.pop() };
-        let pool = match found {
-            Some(pool) => pool,
-            None => {
-                let pool = Arc::new(made(n_jobs)?);
-                if shared {
-                    idle.push(Arc::clone(&pool));
-                }
-                pool
+        let pool = if let Some(pool) = found {
+            pool
+        } else {
+            let pool = Arc::new(made(n_jobs)?);
+            if shared {
+                idle.push(Arc::clone(&pool));
             }
+            pool
         };
         Ok(Self { key, pool, shared })
     }

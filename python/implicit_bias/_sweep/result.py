@@ -117,7 +117,13 @@ class SweepResult(Mapping[str, Column]):
 
 
 class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep; ``partial`` is the `SweepResult` so far."""
+    """Ctrl-C during a sweep.
+
+    Parameters
+    ----------
+    partial : SweepResult
+        The table so far; points that were not computed have the status "interrupted".
+    """
 
     def __init__(self, partial: SweepResult) -> None:
         done = int((partial["status"] != Status.INTERRUPTED).sum())
