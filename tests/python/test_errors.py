@@ -5,6 +5,7 @@ import re
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -380,12 +381,20 @@ def test_a_measure_without_a_name_needs_one():
         sweep(measures=[lambda end: 0.0])
 
 
-def test_functions_that_processes_cannot_be_sent_are_named_before_any_work():
+@pytest.mark.parametrize("name", ["make_network", "data", "grid", "measures"])
+def test_what_processes_cannot_be_sent_is_named_before_any_work(name):
+    unsendable = {
+        "data": lambda scale: (X, Y),
+        "grid": {"scale": [lambda: 1.0]},
+        "measures": {"zero": lambda end: 0.0},
+    }
+    sendable = partial(ib.DiagonalNetwork.from_scale_shape, 2)
+    change = {"make_network": sendable, name: unsendable[name]} if name in unsendable else {}
     with (
         ProcessPoolExecutor(1) as pool,
-        pytest.raises(ValueError, match=r"^make_network must pickle for an executor of processes, as what is defined"),
+        pytest.raises(ValueError, match=rf"^{name} must pickle for an executor of processes, as what is defined"),
     ):
-        sweep(executor=pool)
+        sweep(executor=pool, **change)
 
 
 def test_the_table_of_a_sweep_names_its_columns():

@@ -99,7 +99,7 @@ def sweep(
 
     Notes
     -----
-    A function with a parameter ``seed_sequence`` is given a `numpy.random.SeedSequence` made from the axis "seed"
+    A function that needs a parameter ``seed_sequence`` is given a `numpy.random.SeedSequence` made from the axis "seed"
     alone: of ``SeedSequence(seed).spawn(2)`` the first for `data`, the second for `make_network`. Points that share a
     seed share their draw, whatever their scale, and data and weights of one seed are independent of each other, which
     two generators made from the same integer are not.

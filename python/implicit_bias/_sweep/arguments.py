@@ -93,7 +93,9 @@ def _source(role: str, function: Callable[..., Any], axes: Mapping[str, tuple[An
 
 def pickles(found: Job) -> None:
     """Processes are sent functions by their names, which a lambda does not have."""
-    parts = {"make_network": found.make_network, "data": found.data, "measures": found.measures}
+    parts: dict[str, object] = {"make_network": found.make_network, "grid": found.axes, "measures": found.measures}
+    if isinstance(found.data, Source):  # arrays do, and may be large
+        parts["data"] = found.data
     for name, part in parts.items():
         try:
             pickle.dumps(part)
