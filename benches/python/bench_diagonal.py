@@ -1,6 +1,7 @@
 """The same work as `report.py`, one piece at a time, for pytest-benchmark: to compare one revision with another."""
 
 import math
+from functools import partial
 
 import pytest
 
@@ -27,6 +28,14 @@ def bench_limit_path(benchmark, bounds):
     path = benchmark(lambda: ib.limit_path(nets, DATA.X, DATA.y, bounds=bounds))
     benchmark.extra_info["systems"] = int(path.n_iter.sum())
     assert path.success.all()
+
+
+def bench_sweep(benchmark):
+    make_network = partial(ib.DiagonalNetwork.from_scale_shape, 200)
+    data = ib.datasets.sparse_regression(n_samples=20, n_features=200, n_nonzero=3, seed=0)
+    grid = {"scale": [1e-9, 1e-5, 1e-1, 1e3], "shape": [-0.9 + 1.8 * k / 99 for k in range(100)]}
+    table = benchmark(lambda: ib.sweep(make_network, data, grid, ["l1_norm", "error_bound"]))
+    assert table["success"].all()
 
 
 def bench_check_kkt(benchmark):

@@ -14,6 +14,7 @@ import os
 import platform
 import statistics
 import time
+from functools import partial
 
 # Settings of this kind make OpenBLAS several times slower on some machines: a baseline must not be handicapped.
 for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
@@ -154,6 +155,43 @@ def flow_rows(data, repeats, weights_seconds):
                seconds[name] / seconds["ours"], reach)  # fmt: skip
 
 
+def overhead_rows(repeats):
+    """What a sweep costs beyond its limits: the same points, and the same numbers of them, in a plain loop."""
+    data = ib.datasets.sparse_regression(n_samples=20, n_features=200, n_nonzero=3, seed=0)
+    make_network = partial(ib.DiagonalNetwork.from_scale_shape, 200)
+    grid = {"scale": np.logspace(-9, 1, 100), "shape": np.linspace(-0.9, 0.9, 100)}
+    names = ["l1_norm", "error_bound", "n_iter"]
+
+    def loop():
+        rows = []
+        for scale in grid["scale"]:
+            for shape in grid["shape"]:
+                end = ib.limit(make_network(scale=scale, shape=shape), data.X, data.y, n_jobs=1)
+                rows.append((np.abs(end.beta).sum(), end.error_bound.max(), end.n_iter))
+        return np.array(rows)
+
+    turns = {f"sweep_{n}": lambda n=n: ib.sweep(make_network, data, grid, names, n_jobs=n) for n in (1, 2)}
+    seconds, found = interleaved(max(1, repeats // 3), {"loop": loop, **turns}, {})
+    for n in (1, 2):
+        table = found[f"sweep_{n}"]
+        assert (np.column_stack([table[name] for name in names]) == found["loop"]).all()
+        more = 1e6 * (seconds[f"sweep_{n}"] - seconds["loop"]) / len(found["loop"])
+        yield (f"sweep of 10,000 limits (d = 200, N = 20), {n} thread{'s'[: n - 1]}", duration(seconds[f"sweep_{n}"]),
+               f"{more:+.0f} µs a point", "a loop of `limit`", duration(seconds["loop"]), "",
+               seconds["loop"] / seconds[f"sweep_{n}"], "below +1000 µs" if n == 1 else "")  # fmt: skip
+
+
+def flow_sweep_rows(data, repeats):
+    make_network = partial(ib.DiagonalNetwork.from_scale_shape, 1000)
+    grid = {"scale": [SCALE], "shape": np.linspace(-0.9, 0.9, 200)}
+    turns = {n: lambda n=n: ib.sweep(make_network, data, grid, "loss", solve="flow", n_jobs=n) for n in (1, 2)}
+    seconds, found = interleaved(max(1, repeats // 3), turns, {})
+    assert found[1]["success"].all()
+    assert found[1]["loss"].tobytes() == found[2]["loss"].tobytes()
+    yield ("sweep of 200 flows, scale 1e-12, 2 threads", duration(seconds[2]), "", "1 thread", duration(seconds[1]), "",
+           seconds[1] / seconds[2], "1.7")  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=7)
@@ -167,6 +205,8 @@ def main():
         limit_rows(data, options.repeats),
         deep_rows(data, options.repeats),
         flow_rows(data, options.repeats, options.weights_seconds),
+        overhead_rows(options.repeats),
+        flow_sweep_rows(data, options.repeats),
     ):
         for work, time_, counted, against, other, other_counted, ratio, reach in rows:
             print(f"| {work} | {time_} | {counted} | {against} | {other} | {other_counted} | {ratio:.3g} | {reach} |")

@@ -15,6 +15,7 @@ from ._networks import DiagonalNetwork
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
+from ._sweep import SweepInterrupted, SweepResult, sweep
 from ._trajectory import ConservedQuantities, Flow, FlowInterrupted, Parameters
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "LimitPath",
     "Parameters",
     "Status",
+    "SweepInterrupted",
+    "SweepResult",
     "__version__",
     "baselines",
     "check_kkt",
@@ -38,4 +41,5 @@ __all__ = [
     "limit_path",
     "plot",
     "special",
+    "sweep",
 ]

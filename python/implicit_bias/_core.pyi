@@ -1,12 +1,16 @@
-from typing import TypedDict
+from collections.abc import Callable
+from typing import TypedDict, TypeVar, TypeVarTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
+_Ts = TypeVarTuple("_Ts")
+_R = TypeVar("_R")
 _Start = tuple[_Array, _Array, _Array, _Array]
 
 __all__ = [
+    "Cancellation",
     "__version__",
     "d2q_diagonal",
     "diagonal_bregman",
@@ -67,6 +71,14 @@ class _Flow(TypedDict):
     interrupted: bool
 
 __version__: str
+
+@final
+class Cancellation:
+    def __new__(cls) -> Cancellation: ...
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+    def call(self, function: Callable[[*_Ts], _R], /, *args: *_Ts) -> _R: ...
 
 def log_double_double(x: _Array) -> list[_Array]: ...
 def log_ab_from_weights(

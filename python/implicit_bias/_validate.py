@@ -24,6 +24,8 @@ RTOL_RANGE = (1e-14, 0.1)
 TOL_RANGE = (1e-16, 0.1)
 #: Threads beyond this are not started: no problem is large enough, and the answer does not depend on them.
 MOST_JOBS = 256
+#: Environment variable with the number of threads where a call does not say it.
+NUM_THREADS = "IMPLICIT_BIAS_NUM_THREADS"
 #: Largest |logarithm| of a scale: beyond it the spacing of binary64 numbers exceeds 1e-4.
 LARGEST_LOG = 1e12
 
@@ -167,9 +169,12 @@ def precision(value: object) -> None:
 
 
 def jobs(value: object) -> int:
-    """A number of threads; None is every core this process may use."""
+    """A number of threads; None is what the environment says, or else every core this process may use."""
     if value is not None:
         return min(integer("n_jobs", value), MOST_JOBS)
+    if given := os.environ.get(NUM_THREADS, "").strip():
+        # Only digits: int() would take "1_0" as well.
+        return min(integer(NUM_THREADS, int(given) if given.isascii() and given.isdigit() else given), MOST_JOBS)
     available = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(available(0)) if available else os.cpu_count() or 1
 

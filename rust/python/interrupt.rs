@@ -3,15 +3,15 @@
 //! Signals reach only the thread that Python calls main, so it must not be the one that computes: the work runs in a pool
 //! and polls a flag; the caller waits for it, waking often enough that a Ctrl-C is answered within [`LISTEN`].
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::cancel::obeyed;
+use super::pools::Lease;
 
 /// How long a Ctrl-C can go unheard.
 const LISTEN: Duration = Duration::from_millis(20);
@@ -23,9 +23,12 @@ pub fn run<T: Send>(
     n_jobs: usize,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
 ) -> PyResult<(T, Option<PyErr>)> {
-    let pool = pool(n_jobs)?;
+    let lease = Lease::new(n_jobs)?;
+    let pool = lease.pool();
     let stop = AtomicBool::new(false);
-    let asked: &(dyn Fn() -> bool + Sync) = &|| stop.load(Ordering::Relaxed);
+    let cancelled = obeyed();
+    let cancelled = || cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    let asked: &(dyn Fn() -> bool + Sync) = &|| stop.load(Ordering::Relaxed) || cancelled();
     let mut interruption = None;
     let outcome = py.detach(|| {
         let (done, wait) = sync_channel(1);
@@ -49,6 +52,9 @@ pub fn run<T: Send>(
         })
     });
     let outcome = outcome.ok_or_else(|| PyRuntimeError::new_err("the computation ended without a result"))?;
+    if interruption.is_none() && cancelled() {
+        interruption = Some(PyKeyboardInterrupt::new_err("cancelled"));
+    }
     Ok((outcome, interruption))
 }
 
@@ -71,19 +77,4 @@ pub fn run_or_raise<T: Send>(
 )]
 fn signal() -> Option<PyErr> {
     Python::attach(|py| py.check_signals()).err()
-}
-
-/// The pool of `n_jobs` threads of this process. Threads do not survive a fork, so a child makes pools of its own.
-fn pool(n_jobs: usize) -> PyResult<Arc<ThreadPool>> {
-    type Pools = Mutex<HashMap<(u32, usize), Arc<ThreadPool>>>;
-    static POOLS: OnceLock<Pools> = OnceLock::new();
-    let mut pools = POOLS.get_or_init(Pools::default).lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (std::process::id(), n_jobs);
-    if let Some(pool) = pools.get(&key) {
-        return Ok(Arc::clone(pool));
-    }
-    let build = ThreadPoolBuilder::new().num_threads(n_jobs).build();
-    let pool = Arc::new(build.map_err(|e| PyRuntimeError::new_err(format!("cannot start {n_jobs} threads: {e}")))?);
-    pools.insert(key, Arc::clone(&pool));
-    Ok(pool)
 }

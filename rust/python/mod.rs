@@ -2,10 +2,12 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "Python hands arguments over by value")]
 
+mod cancel;
 mod convert;
 mod flow;
 mod interrupt;
 mod limit;
+mod pools;
 mod potential;
 mod start;
 
@@ -16,6 +18,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::cancel::Cancellation;
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]

@@ -3,7 +3,9 @@
 import math
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -38,6 +40,10 @@ def path(nets=(NET,), X=X, y=Y, **change):
 
 def kkt(net=NET, X=X, y=Y, beta=(0.0, 0.0), **change):
     return ib.check_kkt(net, X, y, beta, **change)
+
+
+def sweep(make_network=lambda scale: scaled(scale=scale), data=(X, Y), grid=None, measures="loss", **change):
+    return ib.sweep(make_network, data, {"scale": [1.0]} if grid is None else grid, measures, **change)
 
 
 def regression(n_samples=2, n_features=3, n_nonzero=1, **change):
@@ -144,6 +150,99 @@ KKT = [
     ({"beta": "zero"}, f"beta {REAL}: got dtype <U4"),
 ]
 
+AXES = "grid must be a dict of values for every axis, not empty"
+NAMES = "grid must have names of parameters as keys, none of 'success', 'status', 'message', 'seed_sequence'"
+PAIR = "data must be (X, y), have the attributes X and y, or be a function of a point"
+KNOWN = (
+    "'loss', 'residual', 'l1_norm', 'l2_norm', 'max_norm', 'potential_value', 'kkt_residual', 'error_bound', "
+    "'n_iter', 'time'"
+)
+
+
+def seeded(seed_sequence):
+    """Data of a seed."""
+
+
+def l1_norm(end):
+    """A measure."""
+
+
+SWEEP = [
+    (
+        {"make_network": NET},
+        "make_network must be a function of a point: got DiagonalNetwork(n_features=2, scale=0.1, shape=0.0)",
+    ),
+    ({"make_network": None}, "make_network must be a function of a point: got None"),
+    (
+        {"make_network": lambda scale, width: NET},
+        "make_network must not need more than the axes of grid: it needs 'width', grid has 'scale'",
+    ),
+    ({"data": X}, DATA[0][1]),
+    ({"data": None}, f"{PAIR}: got None"),
+    ({"data": (X, Y, Y)}, f"{PAIR}: got ([[1.0, 2.0], [0.0, 1.0]], [1.0, 2.0], [1.0, 2.0])"),
+    ({"data": lambda n: (X, Y)}, "data must not need more than the axes of grid: it needs 'n', grid has 'scale'"),
+    ({"grid": {}}, f"{AXES}: got {{}}"),
+    ({"grid": [1.0]}, f"{AXES}: got [1.0]"),
+    ({"grid": {"scale": []}}, "grid['scale'] must not be empty: got []"),
+    ({"grid": {"scale": 1.0}}, "grid['scale'] must be a sequence of values: got 1.0"),
+    ({"grid": {"scale": "1.0"}}, "grid['scale'] must be a sequence of values: got '1.0'"),
+    ({"grid": {"scale": {1.0}}}, "grid['scale'] must be a sequence of values: got {1.0}"),
+    ({"grid": {"scale": np.array(1.0)}}, "grid['scale'] must be a sequence of values: got array(1.)"),
+    ({"grid": {"scale": [1.0], "seed": 0}}, "grid['seed'] must be an integer of at least 1: got 0"),
+    (
+        {"grid": {"scale": [1.0], "seed": 1.5}},
+        "grid['seed'] must be a sequence of values (or a number of seeds): got 1.5",
+    ),
+    (
+        {"grid": {"scale": [1.0], "seed": True}},
+        "grid['seed'] must be a sequence of values (or a number of seeds): got True",
+    ),
+    (
+        {"grid": {"scale": [1.0], "seeds": [1]}},
+        "grid['seeds'] must be a parameter of make_network or data: neither takes 'seeds'",
+    ),
+    ({"grid": {"scale": [1.0], 3: [1]}}, f"{NAMES}: got 3"),
+    ({"grid": {"scale": [1.0], "status": [1]}}, f"{NAMES}: got 'status'"),
+    (
+        {"data": seeded},
+        "grid['seed'] must hold integers of at least 0, because data takes seed_sequence",
+    ),
+    (
+        {"data": seeded, "grid": {"scale": [1.0], "seed": [1, -1]}},
+        "grid['seed'] must hold integers of at least 0, because data takes seed_sequence",
+    ),
+    ({"measures": "l0_norm"}, f"measures must be one of {KNOWN}: got 'l0_norm'"),
+    ({"measures": 3}, "measures must be names, functions of a result or a dict of them: got 3"),
+    ({"measures": [3]}, "measures must be names or functions of a result: got 3"),
+    ({"measures": {3: "loss"}}, "measures must have words as names: got 3"),
+    (
+        {"measures": {"scale": "loss"}},
+        "measures must have names of their own, unlike the other columns: got 'scale' twice",
+    ),
+    (
+        {"measures": ["loss", "loss"]},
+        "measures must have names of their own, unlike the other columns: got 'loss' twice",
+    ),
+    (
+        {"measures": ["l1_norm", l1_norm]},
+        "measures must have names of their own, unlike the other columns: got 'l1_norm' twice",
+    ),
+    (
+        {"measures": "error_bound", "solve_options": {"bounds": False}},
+        "measures must not hold 'error_bound' with bounds=False in solve_options",
+    ),
+    ({"solve": "training"}, "solve must be one of 'limit', 'flow': got 'training'"),
+    ({"solve_options": [1]}, "solve_options must be a dict of options of the solver: got [1]"),
+    ({"solve_options": {"rtol": 1e-9}}, "solve_options must be among 'tol', 'bounds', 'precision': got 'rtol'"),
+    ({"solve_options": {"n_jobs": 2}}, "solve_options must be among 'tol', 'bounds', 'precision': got 'n_jobs'"),
+    ({"solve_options": {"tol": 1}}, f"{TOL}: got 1"),
+    ({"solve_options": {"rtol": 1}, "solve": "flow"}, f"{RTOL}: got 1"),
+    ({"executor": 3}, "executor must be a concurrent.futures.Executor or like one: got 3"),
+    ({"checkpoint": 3}, "checkpoint must be a path: got 3"),
+    ({"progress": 3}, "progress must be True, False or a function of (done, total): got 3"),
+    ({"on_interrupt": "ignore"}, "on_interrupt must be one of 'raise', 'return': got 'ignore'"),
+]
+
 WEIGHTS = [
     ({"u_plus": [[1.0]]}, "u_plus must be an array of shape (n_features,): got shape (1, 1)"),
     ({"u_plus": []}, "u_plus must not be empty: got shape (0,)"),
@@ -241,6 +340,7 @@ def table():
         (limit, DATA + COMMON + TOLERANCE + BOUNDS + FLOW[:1]),
         (path, DATA + COMMON + TOLERANCE + BOUNDS + PATH),
         (kkt, DATA + COMMON + KKT),
+        (sweep, [row for row in COMMON if "n_jobs" in row[0]] + SWEEP),
         (network, WEIGHTS),
         (scaled, SCALE_SHAPE),
         (ib.HyperbolicEntropy, ENTROPY),
@@ -269,6 +369,39 @@ def test_bad_input_is_a_value_error_that_says_what_is_wrong_and_what_is_allowed(
         call()
     # lower case, but for X, which is X in every paper
     assert message[0].islower() or message.startswith("X must")
+
+
+def test_an_executor_class_in_place_of_an_executor_is_named():
+    with pytest.raises(ValueError, match=r"^executor must be a concurrent.futures.Executor or like one: got <class"):
+        sweep(executor=ThreadPoolExecutor)
+
+
+def test_a_measure_without_a_name_needs_one():
+    with pytest.raises(ValueError, match=r"^measures must be a dict where a function has no name: got <function"):
+        sweep(measures=[lambda end: 0.0])
+
+
+@pytest.mark.parametrize("name", ["make_network", "data", "grid", "measures"])
+def test_what_processes_cannot_be_sent_is_named_before_any_work(name):
+    unsendable = {
+        "data": lambda scale: (X, Y),
+        "grid": {"scale": [lambda: 1.0]},
+        "measures": {"zero": lambda end: 0.0},
+    }
+    sendable = partial(ib.DiagonalNetwork.from_scale_shape, 2)
+    change = {"make_network": sendable, name: unsendable[name]} if name in unsendable else {}
+    with (
+        ProcessPoolExecutor(1) as pool,
+        pytest.raises(ValueError, match=rf"^{name} must pickle for an executor of processes, as what is defined"),
+    ):
+        sweep(executor=pool, **change)
+
+
+def test_the_table_of_a_sweep_names_its_columns():
+    with pytest.raises(
+        ValueError, match=r"^name must be one of 'scale', 'loss', 'success', 'status', 'message': got 'l1'"
+    ):
+        sweep().grid("l1")
 
 
 def test_ragged_data_are_named_like_any_other_bad_argument():
