@@ -10,7 +10,7 @@ import numbers
 import operator
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import SupportsIndex
 
 import numpy as np
@@ -58,12 +58,16 @@ def _real(name: str, value: object) -> NDArray[np.number]:
 def _finite(name: str, found: NDArray[np.number]) -> Array:
     with np.errstate(over="ignore"):  # a longer float may not fit; it is infinite then, which is what is looked for
         converted = np.require(found, np.float64, ["C", "A"])
-    finite = np.isfinite(converted)
-    if not finite.all():
-        raise ValueError(
-            f"{name} must be finite: {finite.size - finite.sum()} of {finite.size} entries are NaN or infinite"
-        )
+    flat = converted.reshape(-1)
+    # A part at a time: the answers for all of X would be an eighth of its size.
+    bad = sum(part.size - np.count_nonzero(np.isfinite(part)) for part in _parts(flat))
+    if bad:
+        raise ValueError(f"{name} must be finite: {bad} of {flat.size} entries are NaN or infinite")
     return converted
+
+
+def _parts(flat: Array, size: int = 1 << 20) -> Iterator[Array]:
+    return (flat[start : start + size] for start in range(0, flat.size, size))
 
 
 def vector(name: str, value: object, length: int, of: str) -> Array:
