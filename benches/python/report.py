@@ -9,12 +9,18 @@ default can be five times slower than one thread.
 """
 
 import argparse
+import contextlib
 import math
 import os
 import platform
+import re
 import statistics
+import tempfile
+import threading
 import time
+import types
 from functools import partial
+from pathlib import Path
 
 # Settings of this kind make OpenBLAS several times slower on some machines: a baseline must not be handicapped.
 for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
@@ -155,6 +161,81 @@ def flow_rows(data, repeats, weights_seconds):
                seconds[name] / seconds["ours"], reach)  # fmt: skip
 
 
+def wide_data(n_features, folder=None):
+    """N = 200; on disk where a folder is given."""
+    random = np.random.default_rng(3)
+    if folder is None:
+        X = random.standard_normal((200, n_features))
+    else:
+        X = np.lib.format.open_memmap(Path(folder) / "X.npy", "w+", dtype=float, shape=(200, n_features))
+        for row in X:
+            row[:] = random.standard_normal(n_features)
+    return X, X[:, :5] @ np.full(5, 5**-0.5) + 0.1 * random.standard_normal(200)
+
+
+def wide_rows(repeats, log_kappa=-27.0):
+    d = 50_000
+    X, y = wide_data(d)
+    net = ib.DiagonalNetwork.from_scale_shape(d, log_scale=log_kappa - math.log(4))
+    seconds, found = interleaved(
+        max(3, repeats // 2),
+        {"bounds": lambda: ib.limit(net, X, y), "none": lambda: ib.limit(net, X, y, bounds=False)},
+        {"numpy": lambda: baselines.dual_newton(X, y, log_kappa)},
+    )
+    assert np.abs(found["bounds"].beta - found["numpy"].beta).max() < 1e-9
+    for name, what, reach in (("bounds", "with", "3"), ("none", "without", "")):
+        yield (f"limit, d = 50,000, N = 200, ln κ = −27, {what} bounds", duration(seconds[name]),
+               f"{found[name].n_iter} systems", "NumPy dual Newton from 0", duration(seconds["numpy"]),
+               f"{found['numpy'].systems} systems", seconds["numpy"] / seconds[name], reach)  # fmt: skip
+
+
+def huge_rows(log_kappa=-27.0):
+    """Memory and passes at d = 1,000,000, X on disk: how often X could have been read in the time, plainly."""
+    d = 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        X, y = wide_data(d, folder)
+        net = ib.DiagonalNetwork.from_scale_shape(d, log_scale=log_kappa - math.log(4))
+        read = min(timed(lambda: [row.sum() for row in X])[0] for _ in range(3))
+        for bounds in (True, False):
+            with private_memory() as memory:
+                took, end = timed(partial(ib.limit, net, X, y, bounds=bounds))
+            assert end.success
+            yield (f"limit, d = 1,000,000, N = 200, {'with' if bounds else 'without'} bounds", duration(took),
+                   f"{end.n_iter} systems, private memory {memory.peak / X.nbytes:.2f} of X", "a plain read of X",
+                   duration(read), f"{took / read:.0f} of them", read / took, "memory below 0.5")  # fmt: skip
+
+
+def timed(run):
+    began = time.perf_counter()
+    result = run()
+    return time.perf_counter() - began, result
+
+
+@contextlib.contextmanager
+def private_memory():
+    """Peak of this process's private memory over what it had, in bytes, sampled; NaN where the system does not say."""
+    result, done = types.SimpleNamespace(peak=math.nan), threading.Event()
+    if not Path("/proc/self/status").exists():
+        yield result
+        return
+
+    def now():
+        return 1024 * int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+
+    def watch():
+        while not done.wait(0.01):
+            result.peak = max(result.peak, now() - before)
+
+    before, result.peak = now(), 0
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield result
+    finally:
+        done.set()
+        thread.join()
+
+
 def overhead_rows(repeats):
     """What a sweep costs beyond its limits: the same points, and the same numbers of them, in a plain loop."""
     data = ib.datasets.sparse_regression(n_samples=20, n_features=200, n_nonzero=3, seed=0)
@@ -205,6 +286,8 @@ def main():
         limit_rows(data, options.repeats),
         deep_rows(data, options.repeats),
         flow_rows(data, options.repeats, options.weights_seconds),
+        wide_rows(options.repeats),
+        huge_rows(),
         overhead_rows(options.repeats),
         flow_sweep_rows(data, options.repeats),
     ):

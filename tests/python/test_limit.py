@@ -1,7 +1,10 @@
 """The limit at every scale and for every kind of data: it succeeds, it interpolates, and it says what it cost."""
 
 import math
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from hard_cases import LOG_KAPPAS, hard_cases
 from random_problems import random_problem
 
 LOG_4 = math.log(4)
+EPS = 2.0**-52
 U = 2.0**-53
 
 
@@ -326,3 +330,55 @@ def test_inputs_are_never_written_to():
         ib.limit(at_kappa(9, -9.0), data, y)
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(y, before[1])
+
+
+@pytest.mark.parametrize("log_kappa", [-5.0, -27.0, -300.0])
+@pytest.mark.parametrize("correlated", [False, True])
+def test_wide_data_have_a_proven_limit_that_is_the_predictor_of_its_multipliers(log_kappa, correlated):
+    random = np.random.default_rng(5)
+    N, d = 20, 30_000
+    X = random.standard_normal((N, d)) + correlated * random.standard_normal(d)
+    y = X[:, :3] @ np.ones(3) + 0.1 * random.standard_normal(N)
+    limit = ib.limit(at_kappa(d, log_kappa), X, y)
+    assert limit.success, limit.message
+    assert limit.kkt.feasibility <= 1e-12
+    assert limit.error_bound.max() <= 1e-10 * np.abs(limit.beta).max()
+    # Independent of every kernel: the predictor of the multipliers is the coefficients, in NumPy's longest float.
+    G = X.T.astype(np.longdouble) @ limit.multipliers.astype(np.longdouble)
+    beta = np.exp(2 * np.abs(G) + log_kappa) * -np.expm1(-4 * np.abs(G)) / 4 * np.sign(G)
+    # nu is binary64: G is off by u |X|'|nu|; ln kappa went to ln scale and back, two roundings. Both move beta by S.
+    reach = np.abs(X).T @ np.abs(limit.multipliers) + 2 * abs(log_kappa)
+    allowed = EPS * reach * np.hypot(2 * limit.beta, np.exp(log_kappa)) + 4 * EPS * np.abs(limit.beta)
+    assert (np.abs(beta - limit.beta) <= allowed).all()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell private memory")
+def test_data_on_disk_stay_there(tmp_path):
+    code = f"""
+import re, threading
+import numpy as np
+import implicit_bias as ib
+
+X = np.lib.format.open_memmap({str(tmp_path / "X.npy")!r}, "w+", dtype=float, shape=(200, 60_000))
+X[:] = np.random.default_rng(0).standard_normal(X.shape)
+X.flush()
+X = np.load({str(tmp_path / "X.npy")!r}, mmap_mode="r")
+y = np.array(X[:, :5]).sum(axis=1)
+net = ib.DiagonalNetwork.from_scale_shape(X.shape[1], scale=1e-12)
+net.potential()
+now = lambda: 1024 * int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1])
+before, peak, done = now(), 0, threading.Event()
+def watch():
+    global peak
+    while not done.wait(0.002):
+        peak = max(peak, now() - before)
+thread = threading.Thread(target=watch)
+thread.start()
+limit = ib.limit(net, X, y)
+done.set()
+thread.join()
+assert limit.success and limit.error_bound.max() <= 1e-10 * abs(limit.beta).max()
+print(peak / X.nbytes)
+"""
+    part = float(subprocess.check_output([sys.executable, "-c", code], text=True))
+    assert 0 < part <= 0.5

@@ -8,6 +8,7 @@ mod line_search;
 mod paths;
 mod refine;
 mod row_space;
+mod screen;
 
 use super::*;
 use crate::real::{DoubleDouble, Real};
