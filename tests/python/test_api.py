@@ -101,7 +101,7 @@ def test_the_public_names_are_these():
     assert set(ib.special.__all__) == {"q_diagonal", "dq_diagonal", "d2q_diagonal"}
     assert set(ib.baselines.__all__) == {"min_l2_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
-    assert set(ib.plot.__all__) == {"trajectory", "coefficients", "shape_and_scale"}
+    assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "shape_and_scale"}
 
 
 def test_everything_else_in_the_package_is_private():
