@@ -15,10 +15,13 @@ from typing import Annotated
 
 import typer
 
-from . import __version__, _figures, _files, _options, _report, datasets
+from . import __version__, _files, _options, _report, datasets
 from . import _flow as flows
 from . import _limit as limits
 from . import _validate as check
+from ._figures import flow_against_limit as experiment
+from ._figures import shape_and_scale as population_error
+from ._figures.page import save
 from ._options import LogScale, NJobs, Out, Scale, Shape, StartFile, Tol, XFile, XKey, YFile, YKey
 from ._progress import bar
 from ._status import Status
@@ -47,7 +50,7 @@ def limit(
 ) -> None:
     """Where the flow ends, t = infinity, with a proven bound for every coefficient. No training."""
     with _one_line():
-        _files.writable(out)
+        _files.writable(out, x, y, start)
         X, targets = _files.read_data(x, y, x_key, y_key)
         net = _options.start(X.shape[1], scale, log_scale, shape, start)
         end = limits.limit(net, X, targets, tol=tol, bounds=bounds, n_jobs=n_jobs)
@@ -80,7 +83,7 @@ def flow(
 ) -> None:
     """The whole way there. Without --t and --t-span it runs until the residual is within --tol and reports 200 rows."""
     with _one_line():
-        _files.writable(out)
+        _files.writable(out, x, y, start)
         X, targets = _files.read_data(x, y, x_key, y_key)
         net = _options.start(X.shape[1], scale, log_scale, shape, start)
         path = flows.gradient_flow(
@@ -109,8 +112,8 @@ def shape_and_scale(
     with _one_line():
         _needs_matplotlib()
         data = datasets.azulay_sparse_regression()
-        table = _figures.shape_and_scale_table(data, n_jobs=n_jobs)
-        written = _figures.save(_figures.shape_and_scale_figure(table, data), table, out, "shape_and_scale")
+        table = population_error.table(data, n_jobs=n_jobs)
+        written = save(population_error.picture(table, data), table, out, "shape_and_scale")
         worst = table["error_bound"].max()
         _say([f"{table['scale'].size} limits, every coefficient proven to {worst:.1e}", *map(str, written)])
 
@@ -123,11 +126,11 @@ def flow_against_limit(
     """Distance to argmin Q against time: the flow down to round-off, beside gradient descent and SLSQP as published."""
     with _one_line():
         _needs_matplotlib()
-        with bar(_figures.STEPS, "gradient descent") as progress:
-            found = _figures.flow_against_limit(n_jobs=n_jobs, progress=progress)
-        picture = _figures.flow_against_limit_figure(found)
-        written = _figures.save(picture, found.table, out, "flow_against_limit")
-        _say([*_figures.flow_against_limit_lines(found), *map(str, written)])
+        with bar(experiment.STEPS, "gradient descent") as progress:
+            found = experiment.compute(n_steps=experiment.STEPS, n_jobs=n_jobs, progress=progress)
+        picture = experiment.picture(found)
+        written = save(picture, found.table, out, "flow_against_limit")
+        _say([*experiment.lines(found), *map(str, written)])
 
 
 @app.command()

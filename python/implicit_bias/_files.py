@@ -63,10 +63,9 @@ def read_array(path: Path, key: str) -> np.ndarray[Any, Any]:
         if kind == ".csv":
             return _read_csv(path).values
         # Pickles stay closed: reading data must not run code.
-        found = np.load(path, mmap_mode="r" if kind == ".npy" else None, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found
-        with found:
+        if kind == ".npy":
+            return np.lib.format.open_memmap(path, mode="r")
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             if key not in found.files:
                 raise FileError(f"{path} has no array {key!r}: it has {', '.join(found.files) or 'none'}")
             return np.asarray(found[key])
@@ -175,10 +174,12 @@ def _counts(row: Sequence[str]) -> bool:
     return len(row) > 2 and [entry.strip() for entry in row] == [str(k) for k in range(len(row))]
 
 
-def writable(out: Path | None) -> None:
-    """Refuse a place that results cannot be written to before they are computed, not after."""
+def writable(out: Path | None, *inputs: Path | None) -> None:
+    """Refuse a place that results cannot or should not be written to before they are computed, not after."""
     if out is None:
         return
+    if any(path is not None and path.exists() and out.exists() and out.samefile(path) for path in inputs):
+        raise ValueError(f"--out must not be a file that is read: got {str(out)!r}")
     if out.suffix.lower() not in WRITTEN:
         raise ValueError(f"--out must end in one of {', '.join(WRITTEN)}: got {str(out)!r}")
     try:
@@ -196,7 +197,7 @@ def write(out: Path, results: Results) -> None:
     try:
         try:
             if kind == ".npz":
-                arrays: dict[str, Any] = {name: np.asarray(value) for name, value in _given(results).items()}
+                arrays: dict[str, Any] = {name: _array(value) for name, value in _given(results).items()}
                 with part.open("wb") as file:
                     np.savez(file, **arrays)
             else:
@@ -224,6 +225,12 @@ def as_json(results: Results) -> str:
 
 def _given(results: Results) -> dict[str, object]:
     return {name: value for name, value in results.everything.items() if value is not None}
+
+
+def _array(value: object) -> np.ndarray[Any, Any]:
+    """Words as text: NumPy would pickle them as objects, and nobody should have to open a pickle."""
+    found = np.asarray(value)
+    return found.astype(str) if found.dtype == object else found
 
 
 def _quoted(value: object) -> str:

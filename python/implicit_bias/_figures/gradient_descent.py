@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._networks import DiagonalNetwork
-from ._validate import Array
+from .._networks import DiagonalNetwork
+from .._validate import Array
 
 
 def gradient_descent(
