@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import implicit_bias as ib
-from test_api import same
+from bitwise import same
 
 DATA = ib.datasets.sparse_regression(n_samples=4, n_features=9, n_nonzero=2, seed=0)
 # Small integers: every type holds them exactly, so that every road must lead to the same answer bit by bit.
@@ -83,6 +83,9 @@ WAYS = {
     "int8": lambda a: a.astype(np.int8),
     "int64": lambda a: a.astype(np.int64),
     "unsigned": lambda a: np.abs(a).astype(np.uint16),
+    "bool": lambda a: a > 0.0,
+    "pandas of bools": lambda a: (pd.DataFrame if a.ndim == 2 else pd.Series)(a > 0.0),
+    "polars of bools": lambda a: pl.DataFrame(a > 0.0) if a.ndim == 2 else pl.Series(a > 0.0),
     "column-major": np.asfortranarray,
     "read-only": read_only,
     "strided": strided,
@@ -142,7 +145,8 @@ def alike(found, expected):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_road_in_gives_the_same_bits_and_nothing_is_written_to(way):
-    plain_X, plain_y = (np.abs(X), np.abs(Y)) if way == "unsigned" else (X, Y)
+    held = np.abs if way == "unsigned" else (lambda a: (a > 0.0).astype(float)) if "bool" in way else np.array
+    plain_X, plain_y = held(X), held(Y)
     given_X, given_y = WAYS[way](X), WAYS[way](Y)
     before = digest(given_X), digest(given_y)
     assert alike(answers(given_X, given_y), answers(plain_X, plain_y))
@@ -180,7 +184,6 @@ def test_weights_times_and_points_come_from_anywhere_too():
 
 
 REFUSED = {
-    "bool": (lambda a: a > 0.0, "got dtype bool"),
     "complex": (lambda a: a.astype(complex), "got dtype complex128"),
     "words": (lambda a: a.astype(str), "got dtype <U"),
     "dates": (lambda a: a.astype("datetime64[s]"), "got dtype datetime64"),
