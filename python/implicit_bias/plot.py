@@ -5,7 +5,7 @@ notebooks show it. Lines differ in style as well as in colour (the cycle of Okab
 can tell apart).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,7 +151,7 @@ def distance(
         What `implicit_bias.gradient_flow` returned.
     limit : Limit
         What `implicit_bias.limit` returned for the same start and data.
-    others : mapping of str to pair of array_like, each of shape (n_times,)
+    others : mapping of str to pair of array_like, each of shape (n_times,), optional
         Times and distances of other methods, drawn under their names.
     levels : mapping of str to float, optional
         Distances that do not depend on time, drawn as horizontal lines under their names.
@@ -187,9 +187,7 @@ def distance(
             f"limit must be a Limit with the {flow.beta.shape[1]} features of flow: got {_features(limit)}"
         )
     curves = {"gradient flow": (flow.t, relative_distance(flow.beta, limit.beta))}
-    for name, pair in (others or {}).items():
-        times = check.array(f"others[{name!r}][0]", pair[0], "(n_times,)")
-        curves[name] = (times, check.vector(f"others[{name!r}][1]", pair[1], times.size, "one distance for every time"))
+    curves |= {name: _curve(f"others[{name!r}]", pair) for name, pair in (others or {}).items()}
     heights = {name: check.positive(f"levels[{name!r}]", value) for name, value in (levels or {}).items()}
     bound = relative_bound(flow.distance_bound(), limit.beta)
     ax = _axes(ax)
@@ -318,6 +316,13 @@ def legend(ax: "Axes", **where: Any) -> None:
 def _across(ax: "Axes", levels: Mapping[str, float]) -> None:
     for (name, level), style in zip(levels.items(), _cycle(("--", ":", "-."), len(levels)), strict=True):
         ax.axhline(level, color="0.35", linestyle=style, linewidth=1.2, label=name, zorder=1)
+
+
+def _curve(name: str, pair: object) -> tuple[Array, Array]:
+    if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+        raise ValueError(f"{name} must be two arrays, of times and distances: got {check.shown(pair)}")
+    times = check.array(f"{name}[0]", pair[0], "(n_times,)")
+    return times, check.vector(f"{name}[1]", pair[1], times.size, "one distance for every time")
 
 
 def _features(limit: object) -> str:
