@@ -8,7 +8,8 @@ import os
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -18,19 +19,57 @@ import typer
 from . import __version__, _files, _options, _report, datasets
 from . import _flow as flows
 from . import _limit as limits
+from . import _sweep as sweeps
 from . import _validate as check
 from ._figures import flow_against_limit as experiment
 from ._figures import shape_and_scale as population_error
 from ._figures.page import save
-from ._options import LogScale, NJobs, Out, Scale, Shape, StartFile, Tol, XFile, XKey, YFile, YKey
+from ._networks import DiagonalNetwork
+from ._options import (
+    LogScale,
+    LogScales,
+    MaxSeconds,
+    MaxSteps,
+    Method,
+    NJobs,
+    Out,
+    Rtol,
+    Scale,
+    Scales,
+    Shape,
+    Shapes,
+    StartFile,
+    Tol,
+    XFile,
+    XKey,
+    YFile,
+    YKey,
+)
 from ._progress import bar
 from ._status import Status
 
+MEASURES = "l1_norm,l2_norm,kkt_residual,error_bound,n_iter"
+
 FILE_OR_MACHINE, USAGE, NOT_ARRIVED, INTERRUPTED = 1, 2, 3, 130
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Where gradient flow ends, and a proof.")
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 figures = typer.Typer(no_args_is_help=True, help="Draw a published figure again, from exact limits.")
 app.add_typer(figures, name="figure")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Where gradient flow ends, and a proof."""
 
 
 @app.command()
@@ -71,11 +110,11 @@ def flow(
         tuple[float, float] | None, typer.Option(help="First and last time instead, with equal ratios between.")
     ] = None,
     n_times: Annotated[int, typer.Option(help="Number of times in --t-span.", min=2)] = 200,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step [1e-10].")] = None,
+    rtol: Rtol = None,
     tol: Tol = None,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(flows.METHODS)}.")] = "auto",
-    max_steps: Annotated[int | None, typer.Option(help="Most steps to take.", min=1)] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Most seconds to take.")] = None,
+    method: Method = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
     n_jobs: NJobs = None,
     out: Out = None,
     x_key: XKey = "X",
@@ -93,7 +132,7 @@ def flow(
             _options.times(t, t_span, n_times),
             rtol=rtol,
             tol=tol,
-            method=method,
+            method=method or "auto",
             max_steps=max_steps,
             max_seconds=max_seconds,
             on_interrupt="return",
@@ -101,6 +140,53 @@ def flow(
         )
         _deliver(_report.flow_lines(path, net, X), _report.flow_results(path, net), out)
     _finish(path.status, path.success)
+
+
+@app.command()
+def sweep(
+    x: XFile,
+    y: YFile = None,
+    scale: Scales = None,
+    log_scale: LogScales = None,
+    shape: Shapes = "0",
+    measure: Annotated[str, typer.Option(metavar="LIST", help="What to keep of every point.")] = MEASURES,
+    solve: Annotated[str, typer.Option(help="limit or flow; of a flow the last row is measured.")] = "limit",
+    until: Annotated[float | None, typer.Option(help="Last time of every flow; until it converges by default.")] = None,
+    rtol: Rtol = None,
+    tol: Tol = None,
+    method: Method = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File of finished points, from which a rerun goes on.")
+    ] = None,
+    n_jobs: NJobs = None,
+    out: Out = None,
+    x_key: XKey = "X",
+    y_key: YKey = "y",
+) -> None:
+    """Limits or flows from every scale and shape of a grid: one row a point, and a point that fails costs no other."""
+    with _one_line():
+        _files.writable(out, x, y)
+        data = _files.read_data(x, y, x_key, y_key)
+        of_flows = _options.of_flows(solve, until, rtol, method, max_steps, max_seconds)
+        table = sweeps.sweep(
+            partial(DiagonalNetwork.from_scale_shape, data[0].shape[1]),
+            data,
+            _options.grid(scale, log_scale, shape),
+            measure.split(","),
+            solve=solve,
+            solve_options=of_flows | ({} if tol is None else {"tol": tol}),
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            progress=find_spec("tqdm") is not None,
+            on_interrupt="return",
+        )
+        _deliver(_report.sweep_lines(table, data[0], solve), _report.sweep_results(table), out)
+    if (table["status"] == Status.INTERRUPTED).any():
+        raise typer.Exit(INTERRUPTED)
+    if not table["success"].all():
+        raise typer.Exit(NOT_ARRIVED)
 
 
 @figures.command("shape-and-scale")
@@ -148,8 +234,8 @@ def info() -> None:
 
 def _library(name: str) -> str:
     try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
+        return f"{name} {metadata.version(name)}"
+    except metadata.PackageNotFoundError:
         return f"no {name}"
 
 
@@ -169,7 +255,7 @@ def _deliver(lines: Iterable[str], results: _files.Results, out: Path | None) ->
         _files.write(out, results)
     _say(lines)
     if out is not None:
-        typer.echo(f"  written   {out}")
+        typer.echo(f"  {'written':12} {out}")
 
 
 def _finish(status: Status, success: bool) -> None:
@@ -188,6 +274,8 @@ def _one_line() -> Iterator[None]:
     """
     try:
         yield
+    except BrokenPipeError:  # the reader of the summary has seen enough: typer ends quietly
+        raise
     except (_files.FileError, OSError, MemoryError) as error:
         _fail(str(error) or "out of memory", FILE_OR_MACHINE)
     except ValueError as error:

@@ -7,9 +7,8 @@ import csv
 import json
 import math
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,9 +58,9 @@ def read_array(path: Path, key: str) -> np.ndarray[Any, Any]:
     kind = path.suffix.lower()
     if kind not in READ:
         raise FileError(f"{path} must end in one of {', '.join(READ)}")
-    try:
-        if kind == ".csv":
-            return _read_csv(path).values
+    if kind == ".csv":
+        return _read_csv(path).values
+    with _loading(path):
         # Pickles stay closed: reading data must not run code.
         if kind == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
@@ -69,10 +68,6 @@ def read_array(path: Path, key: str) -> np.ndarray[Any, Any]:
             if key not in found.files:
                 raise FileError(f"{path} has no array {key!r}: it has {', '.join(found.files) or 'none'}")
             return np.asarray(found[key])
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or 'it is cut short'}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"{path} is not a NumPy file of numbers, or is cut short") from error
 
 
 def read_vector(path: Path, key: str) -> np.ndarray[Any, Any]:
@@ -99,13 +94,21 @@ def read_columns(path: Path, names: Sequence[str], optional: Sequence[str] = ())
 
 
 def _names(path: Path) -> list[str]:
+    with _loading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+        return list(found.files)
+
+
+@contextmanager
+def _loading(path: Path) -> Iterator[None]:
+    """Whatever a damaged file makes NumPy and zipfile raise, a `SyntaxError` among it, is about the file."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return [name.removesuffix(".npy") for name in archive.namelist()]
+        yield
+    except (FileError, MemoryError):
+        raise
     except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from error
-    except zipfile.BadZipFile as error:
-        raise FileError(f"{path} is not a NumPy file of numbers, or is cut short") from error
+        raise FileError(f"{path} cannot be read: {error.strerror or 'it is cut short'}") from error
+    except Exception as error:
+        raise FileError(f"{path} is not a NumPy file of numbers, or is damaged or cut short") from error
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ def _numbers(path: Path, line: int, row: Sequence[str], width: int) -> Array:
         return np.array([float(entry) for entry in row])
     except ValueError:
         k = next(k for k, entry in enumerate(row) if not _is_number(entry))
-        raise FileError(f"{path}: line {line}, column {k + 1} is not a number: {check.shown(row[k])}") from None
+        hint = " (numbers stand between commas)" if any(c in row[k] for c in ";\t ") else ""
+        raise FileError(f"{path}: line {line}, column {k + 1} is not a number: {check.shown(row[k])}{hint}") from None
 
 
 def _is_number(text: str) -> bool:

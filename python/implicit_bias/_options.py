@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from . import _files
+from ._flow import METHODS
 from ._networks import DiagonalNetwork
 from ._validate import Array
 
@@ -37,7 +38,18 @@ StartFile = Annotated[
         help="Weights instead: .npz or .csv with u_plus, v_plus, u_minus, v_minus and, if wanted, log_magnitude."
     ),
 ]
+Scales = Annotated[
+    str | None, typer.Option("--scale", metavar="LIST|LOW:HIGH:N", help="Scales: 1e-5,1e-3 or 1e-5:1e-1:20.")
+]
+LogScales = Annotated[
+    str | None, typer.Option("--log-scale", metavar="LIST|LOW:HIGH:N", help="Their natural logarithms instead.")
+]
+Shapes = Annotated[str, typer.Option("--shape", metavar="LIST|LOW:HIGH:N", help="Shapes: 0,0.5,0.9 or 0:0.9:10.")]
 Tol = Annotated[float | None, typer.Option(help="Residual, relative to the largest target, that is success [1e-12].")]
+Rtol = Annotated[float | None, typer.Option(help="Relative tolerance of a step of a flow [1e-10].")]
+Method = Annotated[str | None, typer.Option(help=f"How a flow is integrated: one of {', '.join(METHODS)} [auto].")]
+MaxSteps = Annotated[int | None, typer.Option(help="Most steps of a flow.", min=1)]
+MaxSeconds = Annotated[float | None, typer.Option(help="Most seconds of a flow.")]
 NJobs = Annotated[int | None, typer.Option(help="Number of threads; all cores by default.", min=1)]
 Out = Annotated[Path | None, typer.Option(help="Where the results go: .npz, .json (everything) or .csv (a table).")]
 
@@ -85,6 +97,50 @@ def numbers(name: str, text: str) -> Array:
         return np.array([float(entry) for entry in text.split(",")])
     except ValueError:
         raise ValueError(f"{name} must be numbers between commas: got {text!r}") from None
+
+
+def of_flows(
+    solve: str,
+    until: float | None,
+    rtol: float | None,
+    method: str | None,
+    max_steps: int | None,
+    max_seconds: float | None,
+) -> dict[str, Any]:
+    """The options that a sweep of flows hands on, by the names of the arguments of `gradient_flow`."""
+    given = {"rtol": rtol, "method": method, "max_steps": max_steps, "max_seconds": max_seconds}
+    found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    found |= {} if until is None else {"t": [until]}
+    if found and solve == "limit":
+        name = next(iter(found)).replace("_", "-")
+        raise ValueError(f"--{'until' if name == 't' else name} is an option of flows: add --solve flow")
+    return found
+
+
+def grid(scale: str | None, log_scale: str | None, shape: str) -> dict[str, list[float]]:
+    """The axes of a sweep, by the names of the arguments of `DiagonalNetwork.from_scale_shape`."""
+    if (scale is None) == (log_scale is None):
+        raise ValueError(f"exactly one of --scale and --log-scale must be given: got {'both' if scale else 'neither'}")
+    if scale is not None:
+        scales = {"scale": axis("--scale", scale, ratios=True)}
+    else:
+        scales = {"log_scale": axis("--log-scale", log_scale or "", ratios=False)}
+    return {
+        name: values.tolist() for name, values in (scales | {"shape": axis("--shape", shape, ratios=False)}).items()
+    }
+
+
+def axis(name: str, text: str, *, ratios: bool) -> Array:
+    """Values of an axis of a grid: numbers between commas, or LOW:HIGH:N with equal ratios or equal steps."""
+    if ":" not in text:
+        return numbers(name, text)
+    try:
+        low, high, n = (kind(part) for kind, part in zip((float, float, int), text.split(":"), strict=True))
+    except ValueError:
+        raise ValueError(f"{name} must be numbers between commas, or LOW:HIGH:N: got {text!r}") from None
+    if n < 2:
+        raise ValueError(f"{name} must have at least 2 values in LOW:HIGH:N: got {n}")
+    return spaced(name, low, high, n) if ratios else np.linspace(low, high, n)
 
 
 def times(listed: str | None, span: tuple[float, float] | None, n_times: int) -> np.ndarray[Any, Any] | None:

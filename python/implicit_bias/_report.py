@@ -8,6 +8,7 @@ import numpy as np
 from ._files import Column, Results
 from ._networks import DiagonalNetwork
 from ._results import Limit
+from ._sweep import SweepResult
 from ._trajectory import Flow
 from ._validate import Array
 
@@ -75,13 +76,41 @@ def flow_results(flow: Flow, net: DiagonalNetwork) -> Results:
     return Results(everything, table)
 
 
+def sweep_lines(table: SweepResult, X: Array, solve: str) -> Iterator[str]:
+    """A short summary."""
+    axes = " x ".join(_count(len(values), name) for name, values in table.axes.items())
+    yield f"sweep of {_size(X)}: {solve}s from {axes}"
+    counts = dict(zip(*np.unique(table["status"].astype(str), return_counts=True), strict=True))
+    yield _line("points", ", ".join(f"{count} {status}" for status, count in counts.items()))
+    for name in table.measures:
+        values = table[name][np.isfinite(table[name])]
+        yield _line(name, f"{values.min():.6g} to {values.max():.6g}" if values.size else "nowhere finite")
+    wrong = np.flatnonzero(~table["success"])
+    if wrong.size:
+        point = ", ".join(f"{name} {table[name][wrong[0]]:g}" for name in table.axes)
+        yield _line("first not", f"{point}: {table['message'][wrong[0]]}")
+
+
+def sweep_results(table: SweepResult) -> Results:
+    """The table, which is everything."""
+    return Results(dict(table), dict(table))
+
+
 def _headline(what: str, net: DiagonalNetwork, X: Array) -> str:
     given = ", ".join(f"{name} {value}" for name, value in _given(net).items() if isinstance(value, float))
-    return f"{what} of {X.shape[0]} samples, {X.shape[1]} features{': ' if given else ''}{given}"
+    return f"{what} of {_size(X)}{': ' if given else ''}{given}"
+
+
+def _size(X: Array) -> str:
+    return f"{_count(X.shape[0], 'sample')}, {_count(X.shape[1], 'feature')}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _line(name: str, text: str) -> str:
-    return f"  {name:9} {text}"
+    return f"  {name:12} {text}"
 
 
 def _ending(result: Limit | Flow) -> dict[str, Any]:

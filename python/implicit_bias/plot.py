@@ -6,7 +6,7 @@ can tell apart).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from . import _validate as check
 from ._distance import relative_bound, relative_distance
 from ._results import Limit
+from ._style import COLOURS, GREY, across, cycle, legend, looks
 from ._trajectory import Flow
 from ._validate import Array
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["coefficients", "data", "distance", "shape_and_scale", "trajectory"]
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
-GREY = "0.75"
 
 
 def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
@@ -70,7 +67,7 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
     largest = np.argsort(-np.abs(beta[-1]), kind="stable")
     named, rest = largest[: len(COLOURS)], largest[len(COLOURS) :]
     paths = [np.column_stack([t, beta[:, i]]) for i in rest]
-    for i, look in zip(named, _looks(len(named)), strict=True):
+    for i, look in zip(named, looks(len(named)), strict=True):
         ax.plot(t, beta[:, i], label=rf"$\beta_{{{i}}}$", zorder=2, **look)
     if rest.size:
         others = f"{rest.size} others" if rest.size > 1 else "1 other"
@@ -193,12 +190,12 @@ def distance(
     ax = _axes(ax)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for (name, (times, values)), look in zip(curves.items(), _looks(len(curves)), strict=True):
+    for (name, (times, values)), look in zip(curves.items(), looks(len(curves)), strict=True):
         drawn = (times > 0.0) & (values > 0.0)
         ax.plot(times[drawn], values[drawn], label=name, zorder=3, **look)
     drawn = (flow.t > 0.0) & np.isfinite(bound) & (bound > 0.0)
     ax.plot(flow.t[drawn], bound[drawn], color=GREY, linewidth=4.0, label="proven bound", zorder=1)
-    _across(ax, heights)
+    across(ax, heights)
     ax.set_xlabel("time of the flow")
     ax.set_ylabel(r"distance to $\beta(\infty)$, relative")
     legend(ax)
@@ -247,11 +244,11 @@ def shape_and_scale(
     levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
     ax = _axes(ax)
     shapes = np.unique(shape)
-    for s, look, marker in zip(shapes, _looks(shapes.size), _cycle("osD^vP*", shapes.size), strict=True):
+    for s, look, marker in zip(shapes, looks(shapes.size), cycle("osD^vP*", shapes.size), strict=True):
         rows = np.flatnonzero(shape == s)
         rows = rows[np.argsort(scale[rows], kind="stable")]
         ax.plot(scale[rows], error[rows], marker=marker, ms=3.5, label=f"shape {s:g}", **look)
-    _across(ax, levels)
+    across(ax, levels)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(r"scale $\alpha$ of the start")
@@ -308,16 +305,6 @@ def data(ax: "Axes") -> dict[str, Array]:
     return found
 
 
-def legend(ax: "Axes", **where: Any) -> None:
-    """The legend of every plot: long handles, so that line styles can be told apart in it."""
-    ax.legend(fontsize="small", frameon=False, handlelength=3.0, **where)
-
-
-def _across(ax: "Axes", levels: Mapping[str, float]) -> None:
-    for (name, level), style in zip(levels.items(), _cycle(("--", ":", "-."), len(levels)), strict=True):
-        ax.axhline(level, color="0.35", linestyle=style, linewidth=1.2, label=name, zorder=1)
-
-
 def _curve(name: str, pair: object) -> tuple[Array, Array]:
     if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
         raise ValueError(f"{name} must be two arrays, of times and distances: got {check.shown(pair)}")
@@ -335,22 +322,6 @@ def _axes(ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     return pyplot.subplots(layout="constrained")[1]
-
-
-def _cycle(items: Any, n: int) -> list[Any]:
-    return [items[k % len(items)] for k in range(n)]
-
-
-def _looks(n: int) -> list[dict[str, Any]]:
-    """Colour and line style of `n` lines; past seven the colours repeat with other styles."""
-    return [
-        {
-            "color": COLOURS[k % len(COLOURS)],
-            "linestyle": STYLES[(k + k // len(COLOURS)) % len(STYLES)],
-            "linewidth": 1.5,
-        }
-        for k in range(n)
-    ]
 
 
 def _column(table: Mapping[str, ArrayLike], name: str, length: int | None = None) -> Array:

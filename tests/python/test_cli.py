@@ -3,22 +3,27 @@
 import csv
 import io
 import json
+import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import implicit_bias as ib
-from implicit_bias import _files, _limit
+from implicit_bias import _files, _limit, _sweep
 from implicit_bias._cli import app
 from implicit_bias._progress import bar
 
 DATA = ib.datasets.sparse_regression(n_samples=6, n_features=15, n_nonzero=2, seed=0)
 NET = ib.DiagonalNetwork.from_scale_shape(15, scale=1e-4)
+ROOT = Path(__file__).parents[2]
 NAMES = [f"x{i}" for i in range(15)]
 
 
@@ -86,15 +91,15 @@ def test_every_form_of_the_data_gives_the_answer_of_the_library_bit_by_bit(way, 
 BROKEN = {
     "no such file": (None, "X.npy", "No such file"),
     "a folder": (lambda path: path.mkdir(), "X.npy", "Is a directory"),
-    "text called npy": (b"1,2,3", "X.npy", "is not a NumPy file of numbers, or is cut short"),
-    "empty npy": (b"", "X.npy", "is not a NumPy file of numbers, or is cut short"),
+    "text called npy": (b"1,2,3", "X.npy", "is not a NumPy file of numbers, or is damaged or cut short"),
+    "empty npy": (b"", "X.npy", "is not a NumPy file of numbers, or is damaged or cut short"),
     "npy cut short": (lambda path: path.write_bytes(_saved(DATA.X)[:300]), "X.npy", "cut short"),
     "pickled objects": (lambda path: np.save(path, np.array([{}], object)), "X.npy", "is not a NumPy file of numbers"),
     "words in npy": (lambda path: np.save(path, np.array([["a"]])), "X.npy", "must be an array of real numbers"),
     "one axis": (lambda path: np.save(path, np.ones(6)), "X.npy", "must be an array of shape (n_samples, n_features)"),
     "NaN": (lambda path: np.save(path, np.full((6, 2), np.nan)), "X.npy", "12 of 12 entries are NaN or infinite"),
     "rows do not match": (lambda path: np.save(path, np.ones((7, 2))), "X.npy", "y must have length 7"),
-    "text called npz": (b"1,2,3", "X.npz", "is not a NumPy file of numbers, or is cut short"),
+    "text called npz": (b"1,2,3", "X.npz", "is not a NumPy file of numbers, or is damaged or cut short"),
     "npz cut short": (lambda path: path.write_bytes(_zipped(DATA.X)[:400]), "X.npz", "cut short"),
     "npz without X": (lambda path: np.savez(path, A=1, B=2), "X.npz", "has no array 'X': it has A, B"),
     "empty csv": (b"", "X.csv", "holds no numbers"),
@@ -104,7 +109,7 @@ BROKEN = {
     "a word": (b"1,2\n3,four\n", "X.csv", "line 2, column 2 is not a number: 'four'"),
     "a word in the first line": (b"1,two\n3,4\n", "X.csv", "line 1, column 2 is not a number: 'two'"),
     "a hole": (b"1,2\n3,\n", "X.csv", "line 2, column 2 is not a number: ''"),
-    "semicolons": (b"1;2\n3;4\n", "X.csv", "line 2, column 1 is not a number: '3;4'"),
+    "semicolons": (b"1;2\n3;4\n", "X.csv", "line 2, column 1 is not a number: '3;4' (numbers stand between commas)"),
     "a counted header": (b"0,1,2\n3,4,5\n", "X.csv", "line 1 counts the columns, is it a header?"),
     "bytes": (b"\xff\xfe\x00", "X.csv", "is not a text file of numbers between commas"),
     "a spreadsheet": (b"", "X.xlsx", "must end in one of .npy, .npz, .csv"),
@@ -325,6 +330,97 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(files, mon
     assert "cannot be written" in failed(1, "limit", "both.npz", "--scale", "1", "--out", "X.npy/a.npz")
 
 
+# Sweeps
+
+
+def test_a_sweep_is_a_table_of_the_library(files):
+    result = run("sweep", "both.npz", "--scale", "1e-6:1:4", "--shape", "0,0.5", "--out", "a.csv")
+    assert result.exit_code == 0, result.output
+    assert "limits from 4 scales x 2 shapes" in result.stdout
+    assert not result.stderr
+    expected = ib.sweep(
+        lambda scale, shape: ib.DiagonalNetwork.from_scale_shape(15, scale=scale, shape=shape),
+        (DATA.X, DATA.y),
+        {"scale": np.geomspace(1e-6, 1.0, 4).tolist(), "shape": [0.0, 0.5]},
+        ["l1_norm", "l2_norm", "kkt_residual", "error_bound", "n_iter"],
+    )
+    with (files / "a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == list(expected)
+    for name in ("scale", "shape", *expected.measures):
+        assert [float(row[name]) for row in rows] == expected[name].tolist()
+
+
+@pytest.mark.parametrize("kind", ["npz", "json"])
+def test_a_sweep_of_flows_measures_their_last_rows(kind, files):
+    options = ["--log-scale", "-9:0:2", "--solve", "flow", "--until", "3", "--measure", "loss,time"]
+    assert run("sweep", "both.npz", *options, "--out", f"a.{kind}").exit_code == 0
+    found = dict(np.load("a.npz")) if kind == "npz" else json.loads((files / "a.json").read_text())
+    losses = [
+        ib.gradient_flow(ib.DiagonalNetwork.from_scale_shape(15, log_scale=log), DATA.X, DATA.y, [3.0]).loss[0]
+        for log in (-9.0, 0.0)
+    ]
+    assert np.allclose(found["loss"], losses, rtol=1e-12)
+    assert list(found["time"]) == [3.0, 3.0]
+    assert list(found["status"]) == ["reached_end", "reached_end"]
+
+
+def test_a_point_that_fails_is_exit_3_and_costs_no_other(files):
+    result = run("sweep", "both.npz", "--scale", "1,-1", "--out", "a.json")
+    assert result.exit_code == 3
+    assert "1 converged, 1 failed" in result.stdout
+    assert "scale -1, shape 0: make_network: ValueError: scale must be positive" in result.stdout
+    found = json.loads((files / "a.json").read_text())
+    assert found["success"] == [True, False]
+    assert found["l1_norm"][1] is None
+
+
+def test_an_interrupted_sweep_writes_its_points_and_is_exit_130(files, monkeypatch):
+    real, calls = _sweep.sweep, []
+
+    def sweep(*args, **kwargs):
+        def stop(done, total):
+            calls.append(done)
+            if done >= 3:
+                raise KeyboardInterrupt
+
+        return real(*args, **kwargs | {"progress": stop})
+
+    monkeypatch.setattr(_sweep, "sweep", sweep)
+    options = ["--scale", "1e-6:1:20", "--n-jobs", "1", "--checkpoint", "points", "--out", "a.csv"]
+    result = run("sweep", "both.npz", *options)
+    assert result.exit_code == 130
+    monkeypatch.setattr(_sweep, "sweep", real)
+    with (files / "a.csv").open() as file:
+        before = [row["status"] for row in csv.DictReader(file)]
+    assert 3 <= before.count("converged") < 20
+    assert before.count("interrupted") == 20 - before.count("converged")
+    assert run("sweep", "both.npz", *options).exit_code == 0  # and goes on from there
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "exactly one of --scale and --log-scale must be given: got neither"),
+        (["--scale", "1", "--log-scale", "1"], "exactly one of --scale and --log-scale must be given: got both"),
+        (["--scale", "a,b"], "--scale must be numbers between commas: got 'a,b'"),
+        (["--scale", "1:2"], "--scale must be numbers between commas, or LOW:HIGH:N: got '1:2'"),
+        (["--scale", "1:2:1"], "--scale must have at least 2 values in LOW:HIGH:N: got 1"),
+        (["--scale", "0:1:5"], "--scale must be two positive numbers, the smaller first: got 0 1"),
+        (["--scale", "1", "--rtol", "1e-9"], "--rtol is an option of flows: add --solve flow"),
+        (["--scale", "1", "--until", "1"], "--until is an option of flows: add --solve flow"),
+        (["--scale", "1", "--solve", "walk"], "solve must be one of 'limit', 'flow': got 'walk'"),
+        (["--scale", "1", "--measure", "size"], "measures must be one of"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_a_wrong_option_of_a_sweep_is_one_line_and_exit_2(arguments, says):
+    assert says in failed(2, "sweep", "both.npz", *arguments)
+
+
+# What may go wrong outside
+
+
 def test_a_disk_that_fills_up_leaves_the_old_file_and_no_part_of_a_new_one(files, monkeypatch):
     (files / "a.json").write_text("old")
 
@@ -386,6 +482,28 @@ def test_ctrl_c_writes_the_rows_so_far_and_is_exit_130(files):
         assert found["beta"].shape == (2, 1000)
 
 
+# Documentation
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/command_line.md"])
+def test_the_documented_commands_run_and_write_what_they_say(name, tmp_path, monkeypatch):
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    commands = [shlex.split(line)[1:] for block in blocks for line in block.splitlines()]
+    assert len(commands) >= 4
+    assert all(line.startswith("implicit-bias ") for block in blocks for line in block.splitlines())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text(table(np.column_stack([DATA.X, DATA.y]), [*NAMES, "y"]))
+    for command in commands:
+        if command[0] == "figure":  # tested where it is drawn
+            continue
+        result = run(*command)
+        assert result.exit_code == 0, (command, result.output)
+        if "--out" in command:
+            out = tmp_path / command[command.index("--out") + 1]
+            assert out.is_file()
+            out.unlink()
+
+
 # Progress
 
 
@@ -414,6 +532,38 @@ def test_info_names_the_version_and_the_machine():
     assert result.exit_code == 0
     assert result.output.startswith(f"implicit-bias {ib.__version__}\n")
     assert "threads" in result.output
+
+
+def test_the_version_is_that_of_the_package():
+    assert run("--version").stdout == f"{ib.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["limit"], ["flow"], ["sweep"], ["figure"], ["info"]], ids=" ".join)
+def test_every_command_explains_itself(command):
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+def test_a_name_that_the_terminal_cannot_spell_costs_nothing(files):
+    done = subprocess.run(
+        [sys.executable, "-m", "implicit_bias", "limit", "both.npz", "--scale", "1", "--out", "größe.npz"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (files / "größe.npz").is_file()
+
+
+def test_a_reader_that_hangs_up_gets_no_traceback_and_the_file_is_there(files):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "implicit_bias", "limit", "both.npz", "--scale", "1", "--out", "a.npz"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert not done.stderr
+    assert (files / "a.npz").is_file()
 
 
 def without(module, *arguments):

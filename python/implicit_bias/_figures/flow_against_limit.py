@@ -16,6 +16,7 @@ from .._flow import gradient_flow
 from .._limit import limit
 from .._networks import DiagonalNetwork
 from .._results import Limit
+from .._style import COLOURS, legend
 from .._trajectory import Flow
 from .._validate import Array
 from .gradient_descent import gradient_descent
@@ -81,13 +82,11 @@ def picture(found: FlowAgainstLimit) -> "Figure":
         levels={"SLSQP on min Q": found.slsqp},
         ax=figure.subplots(),
     )
-    ax.plot(
-        t[found.stop], distance[found.stop], "*", ms=11, color=plot.COLOURS[1], label="where its published rule stops"
-    )
+    ax.plot(t[found.stop], distance[found.stop], "*", ms=11, color=COLOURS[1], label="where its published rule stops")
     ax.set_xlim(t[0], t[-1])
     handles, labels = ax.get_legend_handles_labels()
     order = [0, 1, len(labels) - 1, *range(2, len(labels) - 1)]  # the star beside the line it lies on
-    plot.legend(ax, handles=[handles[k] for k in order], labels=[labels[k] for k in order], loc="lower left")
+    legend(ax, handles=[handles[k] for k in order], labels=[labels[k] for k in order], loc="lower left")
     return figure
 
 
