@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import joblib
 import numpy as np
@@ -210,6 +211,7 @@ def test_what_is_not_a_matrix_of_numbers_is_refused_by_name(way):
 def results():
     flow = ib.gradient_flow(NET, X, Y, TIMES)
     end = ib.limit(NET, X, Y)
+    table = ib.sweep(partial(ib.DiagonalNetwork.from_scale_shape, 9), (X, Y), {"scale": [1.0, 1e-9]}, "l1_norm")
     return {
         "network": NET,
         "limit": end,
@@ -225,6 +227,8 @@ def results():
         "data": DATA,
         "test data": ib.datasets.azulay_sparse_regression(),
         "status": end.status,
+        "sweep": table,
+        "interrupted sweep": ib.SweepInterrupted(table),
     }
 
 
