@@ -1,5 +1,6 @@
 """Entry point of ``implicit-bias`` and ``python -m implicit_bias``."""
 
+import io
 import sys
 from importlib.util import find_spec
 
@@ -12,6 +13,9 @@ def main() -> None:
         sys.exit(2)
     from ._cli import app
 
+    # A file may have a name that the terminal has no letters for: results must not be lost over saying it.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="implicit-bias")
 
 

@@ -1,51 +1,289 @@
-"""The command line. It only parses, calls and reports: what it prints is computed elsewhere."""
+"""The command line. It only parses, calls and reports: what it prints is computed elsewhere.
+
+Exit codes: 0 done, 1 a file or the machine failed, 2 wrong usage, 3 it ran but did not arrive, 130 Ctrl-C.
+Everything printed is ASCII: a terminal or the log of a cluster may know nothing else.
+"""
 
 import os
 import platform
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from . import __version__, _figures, datasets
+from . import __version__, _files, _options, _report, datasets
+from . import _flow as flows
+from . import _limit as limits
+from . import _sweep as sweeps
 from . import _validate as check
+from ._figures import flow_against_limit as experiment
+from ._figures import shape_and_scale as population_error
+from ._figures.page import save
+from ._networks import DiagonalNetwork
+from ._options import (
+    LogScale,
+    LogScales,
+    MaxSeconds,
+    MaxSteps,
+    Method,
+    NJobs,
+    Out,
+    Rtol,
+    Scale,
+    Scales,
+    Shape,
+    Shapes,
+    StartFile,
+    Tol,
+    XFile,
+    XKey,
+    YFile,
+    YKey,
+)
+from ._progress import bar
+from ._status import Status
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Where gradient flow ends, and a proof.")
+MEASURES = "l1_norm,l2_norm,kkt_residual,error_bound,n_iter"
+
+FILE_OR_MACHINE, USAGE, NOT_ARRIVED, INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 figures = typer.Typer(no_args_is_help=True, help="Draw a published figure again, from exact limits.")
 app.add_typer(figures, name="figure")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Where gradient flow ends, and a proof."""
+
+
+@app.command()
+def limit(
+    x: XFile,
+    y: YFile = None,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    shape: Shape = "0",
+    start: StartFile = None,
+    tol: Tol = None,
+    bounds: Annotated[bool, typer.Option(help="Whether to prove a bound for every coefficient.")] = True,
+    n_jobs: NJobs = None,
+    out: Out = None,
+    x_key: XKey = "X",
+    y_key: YKey = "y",
+) -> None:
+    """Where the flow ends, t = infinity, with a proven bound for every coefficient. No training."""
+    with _one_line():
+        _files.writable(out, x, y, start)
+        X, targets = _files.read_data(x, y, x_key, y_key)
+        net = _options.start(X.shape[1], scale, log_scale, shape, start)
+        end = limits.limit(net, X, targets, tol=tol, bounds=bounds, n_jobs=n_jobs)
+        _deliver(_report.limit_lines(end, net, X), _report.limit_results(end, net), out)
+    _finish(end.status, end.success)
+
+
+@app.command()
+def flow(
+    x: XFile,
+    y: YFile = None,
+    scale: Scale = None,
+    log_scale: LogScale = None,
+    shape: Shape = "0",
+    start: StartFile = None,
+    t: Annotated[str | None, typer.Option(metavar="LIST|FILE", help="Times to report, as 0,1,10 or a file.")] = None,
+    t_span: Annotated[
+        tuple[float, float] | None, typer.Option(help="First and last time instead, with equal ratios between.")
+    ] = None,
+    n_times: Annotated[int, typer.Option(help="Number of times in --t-span.", min=2)] = 200,
+    rtol: Rtol = None,
+    tol: Tol = None,
+    method: Method = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
+    n_jobs: NJobs = None,
+    out: Out = None,
+    x_key: XKey = "X",
+    y_key: YKey = "y",
+) -> None:
+    """The whole way there. Without --t and --t-span it runs until the residual is within --tol and reports 200 rows."""
+    with _one_line():
+        _files.writable(out, x, y, start)
+        X, targets = _files.read_data(x, y, x_key, y_key)
+        net = _options.start(X.shape[1], scale, log_scale, shape, start)
+        path = flows.gradient_flow(
+            net,
+            X,
+            targets,
+            _options.times(t, t_span, n_times),
+            rtol=rtol,
+            tol=tol,
+            method=method or "auto",
+            max_steps=max_steps,
+            max_seconds=max_seconds,
+            on_interrupt="return",
+            n_jobs=n_jobs,
+        )
+        _deliver(_report.flow_lines(path, net, X), _report.flow_results(path, net), out)
+    _finish(path.status, path.success)
+
+
+@app.command()
+def sweep(
+    x: XFile,
+    y: YFile = None,
+    scale: Scales = None,
+    log_scale: LogScales = None,
+    shape: Shapes = "0",
+    measure: Annotated[str, typer.Option(metavar="LIST", help="What to keep of every point.")] = MEASURES,
+    solve: Annotated[str, typer.Option(help="limit or flow; of a flow the last row is measured.")] = "limit",
+    until: Annotated[float | None, typer.Option(help="Last time of every flow; until it converges by default.")] = None,
+    rtol: Rtol = None,
+    tol: Tol = None,
+    method: Method = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File of finished points, from which a rerun goes on.")
+    ] = None,
+    n_jobs: NJobs = None,
+    out: Out = None,
+    x_key: XKey = "X",
+    y_key: YKey = "y",
+) -> None:
+    """Limits or flows from every scale and shape of a grid: one row a point, and a point that fails costs no other."""
+    with _one_line():
+        _files.writable(out, x, y)
+        data = _files.read_data(x, y, x_key, y_key)
+        of_flows = _options.of_flows(solve, until, rtol, method, max_steps, max_seconds)
+        table = sweeps.sweep(
+            partial(DiagonalNetwork.from_scale_shape, data[0].shape[1]),
+            data,
+            _options.grid(scale, log_scale, shape),
+            measure.split(","),
+            solve=solve,
+            solve_options=of_flows | ({} if tol is None else {"tol": tol}),
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            progress=find_spec("tqdm") is not None,
+            on_interrupt="return",
+        )
+        _deliver(_report.sweep_lines(table, data[0], solve), _report.sweep_results(table), out)
+    if (table["status"] == Status.INTERRUPTED).any():
+        raise typer.Exit(INTERRUPTED)
+    if not table["success"].all():
+        raise typer.Exit(NOT_ARRIVED)
 
 
 @figures.command("shape-and-scale")
 def shape_and_scale(
     out: Annotated[Path, typer.Option(help="Folder for shape_and_scale.png and shape_and_scale.csv.")] = Path("out"),
-    n_jobs: Annotated[int | None, typer.Option(help="Number of threads; all cores by default.", min=1)] = None,
+    n_jobs: NJobs = None,
 ) -> None:
     """Population error against scale for five shapes: 100 exact limits of gradient flow, every one with its bound."""
-    if find_spec("matplotlib") is None:
-        typer.echo("the figure needs matplotlib: pip install 'implicit-bias[plot]'", err=True)
-        raise typer.Exit(2)
-    data = datasets.azulay_sparse_regression()
-    table = _figures.shape_and_scale_table(data, n_jobs=n_jobs)
-    picture = _figures.shape_and_scale_figure(table, data)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "shape_and_scale.csv").write_text(_figures.csv(table), encoding="utf-8")
-        picture.savefig(out / "shape_and_scale.png")
-    except OSError as error:
-        typer.echo(f"--out must be a folder that can be written to: {error}", err=True)
-        raise typer.Exit(1) from None
-    worst = table["error_bound"].max()
-    typer.echo(f"{table['scale'].size} limits, every coefficient proven to {worst:.1e}")
-    for name in ("shape_and_scale.png", "shape_and_scale.csv"):
-        typer.echo(out / name)
+    with _one_line():
+        _needs_matplotlib()
+        data = datasets.azulay_sparse_regression()
+        table = population_error.table(data, n_jobs=n_jobs)
+        written = save(population_error.picture(table, data), table, out, "shape_and_scale")
+        worst = table["error_bound"].max()
+        _say([f"{table['scale'].size} limits, every coefficient proven to {worst:.1e}", *map(str, written)])
+
+
+@figures.command("flow-against-limit")
+def flow_against_limit(
+    out: Annotated[Path, typer.Option(help="Folder for flow_against_limit.png and .csv.")] = Path("out"),
+    n_jobs: NJobs = None,
+) -> None:
+    """Distance to argmin Q against time: the flow down to round-off, beside gradient descent and SLSQP as published."""
+    with _one_line():
+        _needs_matplotlib()
+        with bar(experiment.STEPS, "gradient descent") as progress:
+            found = experiment.compute(n_steps=experiment.STEPS, n_jobs=n_jobs, progress=progress)
+        picture = experiment.picture(found)
+        written = save(picture, found.table, out, "flow_against_limit")
+        _say([*experiment.lines(found), *map(str, written)])
 
 
 @app.command()
 def info() -> None:
-    """Version, machine and threads, for reports."""
-    typer.echo(f"implicit-bias {__version__}")
-    typer.echo(f"python {platform.python_version()}, numpy {np.__version__}")
-    typer.echo(f"machine {platform.system()} {platform.machine()}")
-    typer.echo(f"threads {check.jobs(None)} of {os.cpu_count()} cores")
+    """Version, machine, threads and libraries, for reports."""
+    _say(
+        [
+            f"implicit-bias {__version__}",
+            f"python {platform.python_version()}, " + ", ".join(map(_library, ("numpy", "scipy", "matplotlib"))),
+            f"machine {platform.system()} {platform.machine()}",
+            f"threads {check.jobs(None)} of {os.cpu_count()} cores",
+        ]
+    )
+
+
+def _library(name: str) -> str:
+    try:
+        return f"{name} {metadata.version(name)}"
+    except metadata.PackageNotFoundError:
+        return f"no {name}"
+
+
+def _needs_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ValueError("the figure needs matplotlib: pip install 'implicit-bias[plot]'")
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _deliver(lines: Iterable[str], results: _files.Results, out: Path | None) -> None:
+    """The file first: a pipe that closes early must not cost the results."""
+    if out is not None:
+        _files.write(out, results)
+    _say(lines)
+    if out is not None:
+        typer.echo(f"  {'written':12} {out}")
+
+
+def _finish(status: Status, success: bool) -> None:
+    if status is Status.INTERRUPTED:
+        raise typer.Exit(INTERRUPTED)
+    if not success:
+        raise typer.Exit(NOT_ARRIVED)
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """What went wrong in one line, and the exit code that says whose turn it is.
+
+    The library raises `ValueError` for wrong arguments and nothing else, and data are checked where they are read: what
+    is left are options.
+    """
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the summary has seen enough: typer ends quietly
+        raise
+    except (_files.FileError, OSError, MemoryError) as error:
+        _fail(str(error) or "out of memory", FILE_OR_MACHINE)
+    except ValueError as error:
+        _fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        _fail("interrupted: nothing was written", INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> None:
+    typer.echo(f"implicit-bias: {' '.join(message.split())}", err=True)
+    raise typer.Exit(code) from None

@@ -50,7 +50,7 @@ def _real(name: str, value: object) -> NDArray[np.number]:
         found = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of real numbers: {error}") from error
-    if found.dtype.kind not in "iuf":
+    if found.dtype.kind not in "biuf":  # a bool is 0 or 1: columns of dummies are data
         raise ValueError(f"{name} must be an array of real numbers: got dtype {found.dtype}")
     return found
 

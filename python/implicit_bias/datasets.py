@@ -113,6 +113,13 @@ def azulay_sparse_regression() -> SparseRegression:
     return _azulay_draw(np.random.RandomState(1993), n_samples=100, n_features=1000)
 
 
+def azulay_q_check() -> SparseRegression:
+    """Data of the paper's check of the potential: the next draw of the same stream, N = 10, d = 100."""
+    random = np.random.RandomState(1993)
+    _azulay_draw(random, n_samples=100, n_features=1000)
+    return _azulay_draw(random, n_samples=10, n_features=100)
+
+
 def _azulay_draw(random: "np.random.RandomState", n_samples: int, n_features: int) -> SparseRegression:
     """One draw of the authors' stream, which their next experiment continues.
 

@@ -1,33 +1,31 @@
-"""Publication figures of results. Each takes an `Axes` or makes one, and returns it.
+"""Publication figures of results. Each takes an `Axes` or makes one, and returns it; `data` gives its numbers back.
 
 Nothing global is read or written: no style, no current axes. Without `ax` a new pyplot figure is made, so that
 notebooks show it. Lines differ in style as well as in colour (the cycle of Okabe and Ito, which colour-blind readers
 can tell apart).
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _validate as check
+from ._distance import relative_bound, relative_distance
 from ._results import Limit
+from ._style import COLOURS, GREY, across, cycle, legend, looks
 from ._trajectory import Flow
 from ._validate import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["coefficients", "shape_and_scale", "trajectory"]
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
-GREY = "0.75"
+__all__ = ["coefficients", "data", "distance", "shape_and_scale", "trajectory"]
 
 
 def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
-    r"""Coefficients against time: :math:`\beta_i(t)`, the seven largest in colour.
+    r"""Coefficients against time: :math:`\beta_i(t)`, the seven largest in colour, the others in grey.
 
     Parameters
     ----------
@@ -69,13 +67,16 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
     largest = np.argsort(-np.abs(beta[-1]), kind="stable")
     named, rest = largest[: len(COLOURS)], largest[len(COLOURS) :]
     paths = [np.column_stack([t, beta[:, i]]) for i in rest]
-    ax.add_collection(LineCollection(paths, colors=GREY, linewidths=0.6, zorder=1))
-    for i, look in zip(named, _looks(len(named)), strict=True):
+    for i, look in zip(named, looks(len(named)), strict=True):
         ax.plot(t, beta[:, i], label=rf"$\beta_{{{i}}}$", zorder=2, **look)
+    if rest.size:
+        others = f"{rest.size} others" if rest.size > 1 else "1 other"
+        ax.add_collection(LineCollection(paths, colors=GREY, linewidths=0.6, zorder=1, label=others))
     ax.autoscale_view()
+    ax.margins(x=0.0)
     ax.set_xlabel("time of the flow")
     ax.set_ylabel(r"coefficient $\beta_i(t)$")
-    ax.legend(fontsize="small", frameon=False)
+    legend(ax)
     return ax
 
 
@@ -125,7 +126,79 @@ def coefficients(limit: Limit, *, ax: "Axes | None" = None) -> "Axes":
     )
     ax.set_xlabel("feature i")
     ax.set_ylabel(r"coefficient $\beta_i(\infty)$")
-    ax.legend(fontsize="small", frameon=False)
+    legend(ax)
+    return ax
+
+
+def distance(
+    flow: Flow,
+    limit: Limit,
+    *,
+    others: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    levels: Mapping[str, float] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Distance of a flow to its end against time, with the proven bound of it.
+
+    .. math:: \|\beta(t) - \beta(\infty)\|_2 \,/\, \|\beta(\infty)\|_2
+
+    Parameters
+    ----------
+    flow : Flow
+        What `implicit_bias.gradient_flow` returned.
+    limit : Limit
+        What `implicit_bias.limit` returned for the same start and data.
+    others : mapping of str to pair of array_like, each of shape (n_times,), optional
+        Times and distances of other methods, drawn under their names.
+    levels : mapping of str to float, optional
+        Distances that do not depend on time, drawn as horizontal lines under their names.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Both axes are logarithmic; t = 0 and distances of exactly 0, which have no place there, are left out. The
+        bound ends at its own floor, that of the proof: see `Flow.distance_bound`, which is what it costs.
+
+    Raises
+    ------
+    ValueError
+        If `flow` or `limit` is not one, or they differ in the number of features.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> from matplotlib.figure import Figure
+    >>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-3)
+    >>> X, y = [[1.0, 2.0]], [2.0]
+    >>> flow, end = ib.gradient_flow(net, X, y), ib.limit(net, X, y)
+    >>> ax = ib.plot.distance(flow, end, ax=Figure().subplots())
+    >>> list(ib.plot.data(ax))
+    ['gradient flow', 'proven bound']
+    """
+    if not isinstance(flow, Flow) or flow.t.size == 0:
+        raise ValueError(f"flow must be a Flow with at least one row: got {check.shown(flow)}")
+    if not isinstance(limit, Limit) or limit.beta.size != flow.beta.shape[1]:
+        raise ValueError(
+            f"limit must be a Limit with the {flow.beta.shape[1]} features of flow: got {_features(limit)}"
+        )
+    curves = {"gradient flow": (flow.t, relative_distance(flow.beta, limit.beta))}
+    curves |= {name: _curve(f"others[{name!r}]", pair) for name, pair in (others or {}).items()}
+    heights = {name: check.positive(f"levels[{name!r}]", value) for name, value in (levels or {}).items()}
+    bound = relative_bound(flow.distance_bound(), limit.beta)
+    ax = _axes(ax)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for (name, (times, values)), look in zip(curves.items(), looks(len(curves)), strict=True):
+        drawn = (times > 0.0) & (values > 0.0)
+        ax.plot(times[drawn], values[drawn], label=name, zorder=3, **look)
+    drawn = (flow.t > 0.0) & np.isfinite(bound) & (bound > 0.0)
+    ax.plot(flow.t[drawn], bound[drawn], color=GREY, linewidth=4.0, label="proven bound", zorder=1)
+    across(ax, heights)
+    ax.set_xlabel("time of the flow")
+    ax.set_ylabel(r"distance to $\beta(\infty)$, relative")
+    legend(ax)
     return ax
 
 
@@ -171,18 +244,76 @@ def shape_and_scale(
     levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
     ax = _axes(ax)
     shapes = np.unique(shape)
-    for s, look, marker in zip(shapes, _looks(shapes.size), _cycle("osD^vP*", shapes.size), strict=True):
+    for s, look, marker in zip(shapes, looks(shapes.size), cycle("osD^vP*", shapes.size), strict=True):
         rows = np.flatnonzero(shape == s)
         rows = rows[np.argsort(scale[rows], kind="stable")]
         ax.plot(scale[rows], error[rows], marker=marker, ms=3.5, label=f"shape {s:g}", **look)
-    for (name, level), style in zip(levels.items(), _cycle(("--", ":", "-."), len(levels)), strict=True):
-        ax.axhline(level, color="0.35", linestyle=style, linewidth=1.2, label=name, zorder=1)
+    across(ax, levels)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(r"scale $\alpha$ of the start")
     ax.set_ylabel("population error")
-    ax.legend(fontsize="small", frameon=False)
+    legend(ax)
     return ax
+
+
+def data(ax: "Axes") -> dict[str, Array]:
+    """The numbers behind a plot, by the names in its legend.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With plots of this module; whatever else has a label on it is there as well.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns x and y of every line, (n_points, 2). The grey curves of `trajectory` are one array under "... others",
+        (n_curves, n_points, 2). A horizontal line has x 0 and 1: it spans the axes. Bounds of `coefficients` are in the
+        `Limit`.
+
+    Raises
+    ------
+    ValueError
+        If `ax` is not an Axes.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> from matplotlib.figure import Figure
+    >>> table = {"scale": [1e-3, 1e-2], "shape": [0.0, 0.0], "test_mse": [0.1, 0.5]}
+    >>> ax = ib.plot.shape_and_scale(table, ax=Figure().subplots())
+    >>> ib.plot.data(ax)["shape 0"]
+    array([[0.001, 0.1  ],
+           [0.01 , 0.5  ]])
+    """
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.container import ErrorbarContainer
+    from matplotlib.lines import Line2D
+
+    if not isinstance(ax, Axes):
+        raise ValueError(f"ax must be a matplotlib Axes: got {check.shown(ax)}")
+    found = {}
+    for artist, label in zip(*ax.get_legend_handles_labels(), strict=True):
+        if isinstance(artist, ErrorbarContainer):
+            artist = artist.lines[0]
+        if isinstance(artist, Line2D):
+            found[label] = np.column_stack(artist.get_data(orig=True)).astype(np.float64)
+        elif isinstance(artist, LineCollection):
+            found[label] = np.asarray(artist.get_segments(), dtype=np.float64)
+    return found
+
+
+def _curve(name: str, pair: object) -> tuple[Array, Array]:
+    if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+        raise ValueError(f"{name} must be two arrays, of times and distances: got {check.shown(pair)}")
+    times = check.array(f"{name}[0]", pair[0], "(n_times,)")
+    return times, check.vector(f"{name}[1]", pair[1], times.size, "one distance for every time")
+
+
+def _features(limit: object) -> str:
+    return f"{limit.beta.size}" if isinstance(limit, Limit) else check.shown(limit)
 
 
 def _axes(ax: "Axes | None") -> "Axes":
@@ -191,22 +322,6 @@ def _axes(ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     return pyplot.subplots(layout="constrained")[1]
-
-
-def _cycle(items: Any, n: int) -> list[Any]:
-    return [items[k % len(items)] for k in range(n)]
-
-
-def _looks(n: int) -> list[dict[str, Any]]:
-    """Colour and line style of `n` lines; past seven the colours repeat with other styles."""
-    return [
-        {
-            "color": COLOURS[k % len(COLOURS)],
-            "linestyle": STYLES[(k + k // len(COLOURS)) % len(STYLES)],
-            "linewidth": 1.5,
-        }
-        for k in range(n)
-    ]
 
 
 def _column(table: Mapping[str, ArrayLike], name: str, length: int | None = None) -> Array:

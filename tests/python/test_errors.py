@@ -63,7 +63,7 @@ DATA = [
     ({"X": [[1.0, NAN], [INF, 1.0]]}, "X must be finite: 2 of 4 entries are NaN or infinite"),
     ({"X": np.ones((2, 2), complex)}, f"X {REAL}: got dtype complex128"),
     ({"X": np.ones((2, 2), object)}, f"X {REAL}: got dtype object"),
-    ({"X": np.ones((2, 2), bool)}, f"X {REAL}: got dtype bool"),
+    ({"X": np.ones((2, 2), "m8[s]")}, f"X {REAL}: got dtype timedelta64[s]"),
     ({"X": "data"}, f"X {REAL}: got dtype <U4"),
     ({"X": None}, f"X {REAL}: got dtype object"),
     ({"X": [["1.0", "2.0"], ["0.0", "1.0"]]}, f"X {REAL}: got dtype <U3"),

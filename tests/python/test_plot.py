@@ -14,6 +14,7 @@ mpl.use("Agg")
 
 DATA = ib.datasets.sparse_regression(n_samples=5, n_features=20, n_nonzero=2, seed=0)
 NET = ib.DiagonalNetwork.from_scale_shape(20, scale=1e-3)
+OTHERS = {"descent": ([0.0, 1.0, 2.0], [1.0, 0.5, 0.0])}
 TABLE = {
     "scale": [1e-1, 1e-5, 1e-3] * 2,
     "shape": [0.9, 0.9, 0.9, 0.0, 0.0, 0.0],
@@ -35,6 +36,7 @@ PLOTS = {
     "trajectory": lambda ax=None: ib.plot.trajectory(flow(), ax=ax),
     "coefficients": lambda ax=None: ib.plot.coefficients(limit(), ax=ax),
     "shape_and_scale": lambda ax=None: ib.plot.shape_and_scale(TABLE, ax=ax),
+    "distance": lambda ax=None: ib.plot.distance(flow(), limit(), others=OTHERS, levels={"ℓ1": 0.1}, ax=ax),
 }
 
 
@@ -69,19 +71,19 @@ def test_every_plot_can_be_drawn(name, tmp_path):
     assert ax.get_ylabel()
 
 
-@pytest.mark.parametrize("name", ["trajectory", "shape_and_scale"])
+@pytest.mark.parametrize("name", ["trajectory", "shape_and_scale", "distance"])
 def test_lines_can_be_told_apart_without_colour(name):
     lines = PLOTS[name](Figure().subplots()).get_lines()
     assert len(lines) > 1
     # The public `get_linestyle` says "--" for every pattern of one's own.
-    assert len({str(line._dash_pattern) for line in lines}) == len(lines)
+    assert len({(str(line._dash_pattern), line.get_linewidth()) for line in lines}) == len(lines)
 
 
 def test_a_trajectory_shows_the_seven_largest_on_a_logarithmic_time_without_t_0():
     ax = ib.plot.trajectory(flow(), ax=Figure().subplots())
     assert ax.get_xscale() == "log"
     largest = np.argsort(-np.abs(flow().beta[-1]))[:7]
-    assert labels(ax) == [rf"$\beta_{{{i}}}$" for i in largest]
+    assert labels(ax) == [*(rf"$\beta_{{{i}}}$" for i in largest), "13 others"]
     for i, line in zip(largest, ax.get_lines(), strict=True):
         assert np.array_equal(line.get_xdata(), flow().t[1:])
         assert np.array_equal(line.get_ydata(), flow().beta[1:, i])
@@ -118,3 +120,55 @@ def test_a_table_in_any_order_is_one_rising_line_a_shape_with_the_baselines_acro
     assert second.get_ydata().tolist() == [0.4, 0.8, 0.9]
     assert set(least.get_ydata()) == {0.86}
     assert set(sparse.get_ydata()) == {0.011}
+
+
+def test_a_distance_is_relative_and_bounded_and_its_axes_are_logarithmic():
+    ax = PLOTS["distance"](Figure().subplots())
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    drawn = ib.plot.data(ax)
+    assert list(drawn) == ["gradient flow", "descent", "proven bound", "ℓ1"]
+    size = np.sqrt((limit().beta ** 2).sum())
+    expected = np.sqrt(((flow().beta[1:] - limit().beta) ** 2).sum(axis=1)) / size
+    assert np.array_equal(drawn["gradient flow"][:, 0], flow().t[1:])
+    assert np.allclose(drawn["gradient flow"][:, 1], expected, rtol=1e-14)
+    assert (drawn["gradient flow"][:, 1] <= drawn["proven bound"][:, 1]).all()
+    assert drawn["descent"].tolist() == [[1.0, 0.5]]  # neither t = 0 nor a distance of 0 has a place
+    assert drawn["ℓ1"].tolist() == [[0.0, 0.1], [1.0, 0.1]]
+
+
+def test_a_distance_to_an_end_at_zero_is_absolute():
+    X, y = [[1.0, 0.0]], [0.0]
+    net = ib.DiagonalNetwork([1.0, 1.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.5])
+    away, end = ib.gradient_flow(net, X, y, [0.0, 0.1, 1.0]), ib.limit(net, X, y)
+    drawn = ib.plot.data(ib.plot.distance(away, end, ax=Figure().subplots()))
+    assert end.beta.tolist() == [0.0, 0.0]
+    assert drawn["gradient flow"][:, 1].tolist() == np.linalg.norm(away.beta[1:], axis=1).tolist()
+
+
+def test_the_numbers_of_every_curve_come_back_bit_by_bit():
+    drawn = ib.plot.data(PLOTS["trajectory"](Figure().subplots()))
+    largest = np.argsort(-np.abs(flow().beta[-1]), kind="stable")
+    assert list(drawn) == [*(rf"$\beta_{{{i}}}$" for i in largest[:7]), "13 others"]
+    for curve, i in zip(drawn.values(), largest[:7], strict=False):
+        assert np.array_equal(curve, np.column_stack([flow().t[1:], flow().beta[1:, i]]))
+    assert np.array_equal(drawn["13 others"][:, :, 1], flow().beta[1:, largest[7:]].T)
+    (points,) = ib.plot.data(PLOTS["coefficients"](Figure().subplots())).values()
+    assert np.array_equal(points, np.column_stack([np.arange(20), limit().beta]))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: ib.plot.distance(limit(), limit()), "flow must be a Flow with at least one row"),
+        (lambda: ib.plot.distance(flow(), flow()), "limit must be a Limit with the 20 features of flow"),
+        (lambda: ib.plot.distance(flow(), limit(), levels={"a": 0.0}), r"levels\['a'\] must be a positive"),
+        (lambda: ib.plot.distance(flow(), limit(), others={"a": ([1.0], [1.0, 2.0])}), r"others\['a'\]\[1\] must have"),
+        (lambda: ib.plot.distance(flow(), limit(), others={"a": [1.0]}), r"others\['a'\] must be two arrays"),
+        (lambda: ib.plot.data(Figure()), "ax must be a matplotlib Axes"),
+    ],
+)
+def test_a_wrong_argument_is_named_before_anything_is_drawn(call, says):
+    open_figures = pyplot.get_fignums()
+    with pytest.raises(ValueError, match=says):
+        call()
+    assert pyplot.get_fignums() == open_figures

@@ -1,25 +1,23 @@
-"""Published figures, computed again: the numbers as a table, and the picture of them."""
+"""Population error against scale and shape, Figure 1 of Azulay et al. (ICML 2021), from exact limits."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import baselines, datasets, plot
-from ._limit import limit_path
-from ._networks import DiagonalNetwork
-from ._validate import Array
+from .. import baselines, datasets, plot
+from .._limit import limit_path
+from .._networks import DiagonalNetwork
+from .._validate import Array
+from .page import Table, page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Table = Mapping[str, Array]
 
 SHAPES = (0.0, 0.5, 0.7, 0.9, 0.99)
 SCALES = np.logspace(-5.0, -0.6, 20)
 
 
-def shape_and_scale_table(data: datasets.SparseRegression, *, n_jobs: int | None = None) -> Table:
+def table(data: datasets.SparseRegression, *, n_jobs: int | None = None) -> Table:
     """The paper's sparse regression: one exact limit for every shape and scale, 100 rows."""
     cells = [(shape, scale) for shape in SHAPES for scale in SCALES]
     n_features = data.X.shape[1]
@@ -37,17 +35,15 @@ def shape_and_scale_table(data: datasets.SparseRegression, *, n_jobs: int | None
     }
 
 
-def shape_and_scale_figure(table: Table, data: datasets.SparseRegression) -> "Figure":
+def picture(numbers: Table, data: datasets.SparseRegression) -> "Figure":
     """Population error against scale for every shape, between the minimum ℓ2 norm and basis pursuit."""
-    from matplotlib.figure import Figure
-
     ends = {
         "minimum ℓ2 norm": baselines.min_l2_norm(data.X, data.y),
         "basis pursuit": baselines.basis_pursuit(data.X, data.y),
     }
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained", dpi=200)
     levels = {name: float(population_error(beta[None], data)[0]) for name, beta in ends.items()}
-    plot.shape_and_scale(table, baselines=levels, ax=figure.subplots())
+    figure = page()
+    plot.shape_and_scale(numbers, baselines=levels, ax=figure.subplots())
     return figure
 
 
@@ -56,9 +52,3 @@ def population_error(beta: Array, data: datasets.SparseRegression) -> Array:
     assert data.X_test is not None
     assert data.y_test is not None
     return np.asarray(((beta @ data.X_test.T - data.y_test) ** 2).mean(axis=1))
-
-
-def csv(table: Table) -> str:
-    """The table as text; a number reads back as itself."""
-    rows = zip(*(column.tolist() for column in table.values()), strict=True)
-    return "\n".join([",".join(table), *(",".join(map(repr, row)) for row in rows)]) + "\n"

@@ -1,0 +1,215 @@
+"""Published figures from the command line: what is computed, drawn and written."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import implicit_bias as ib
+from implicit_bias import datasets
+from implicit_bias._cli import app
+from implicit_bias._figures import flow_against_limit, shape_and_scale
+from implicit_bias._figures.gradient_descent import gradient_descent
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "published.json").read_text())
+PUBLISHED, Q_CHECK = GOLDEN["azulay_sparse_regression"], GOLDEN["azulay_q_check"]
+COLUMNS = ["scale", "shape", "kappa", "test_mse", "l1_norm", "kkt_residual", "error_bound"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(scope="module")
+def figure(tmp_path_factory):
+    out = tmp_path_factory.mktemp("deep") / "er"
+    result = run("figure", "shape-and-scale", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    return result, out
+
+
+@pytest.fixture(scope="module")
+def rows(figure):
+    with (figure[1] / "shape_and_scale.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(shape_and_scale, "SHAPES", (0.0,))
+    monkeypatch.setattr(shape_and_scale, "SCALES", np.array([1e-2]))
+
+
+def test_the_table_has_the_columns_and_the_100_cells_of_the_recipe(rows):
+    assert list(rows[0]) == COLUMNS
+    cells = [(float(row["shape"]), float(row["scale"])) for row in rows]
+    assert cells == [(shape, scale) for shape in PUBLISHED["shapes"] for scale in np.logspace(-5, -0.6, 20)]
+
+
+def test_population_errors_are_the_exact_ones_to_nine_digits(rows):
+    expected = [error for shape in PUBLISHED["shapes"] for error in PUBLISHED["exact_test_mse"][str(shape)]]
+    assert np.allclose([float(row["test_mse"]) for row in rows], expected, rtol=1e-9, atol=0.0)
+
+
+def test_every_cell_is_proven_and_satisfies_the_optimality_conditions(rows):
+    assert max(float(row["error_bound"]) for row in rows) <= 1e-10
+    assert max(float(row["kkt_residual"]) for row in rows) <= 1e-12
+
+
+def test_kappa_is_that_of_the_paper_and_norms_lie_between_the_baselines(rows):
+    for row in rows:
+        scale, shape = float(row["scale"]), float(row["shape"])
+        kappa = 4.0 * scale * (1.0 + shape**2) / ((1.0 - shape) * (1.0 + shape))
+        assert float(row["kappa"]) == pytest.approx(kappa, rel=1e-14)
+        low, high = PUBLISHED["limits"]["basis_pursuit_l1_norm"], PUBLISHED["limits"]["min_l2_l1_norm"]
+        assert low <= float(row["l1_norm"]) <= high * (1.0 + 1e-9)
+
+
+def test_numbers_are_written_in_full(rows):
+    for row in rows:
+        for text in row.values():
+            assert repr(float(text)) == text
+
+
+def test_the_picture_is_written_beside_the_table_and_both_are_reported(figure):
+    result, out = figure
+    assert (out / "shape_and_scale.png").read_bytes().startswith(b"\x89PNG")
+    assert "100 limits" in result.output
+    assert "shape_and_scale.csv" in result.output.replace("\n", "")
+
+
+@pytest.mark.usefixtures("small")
+def test_the_number_of_threads_does_not_change_a_digit(tmp_path):
+    for n_jobs in ("1", "2"):
+        assert run("figure", "shape-and-scale", "--out", str(tmp_path / n_jobs), "--n-jobs", n_jobs).exit_code == 0
+    one, two = ((tmp_path / n_jobs / "shape_and_scale.csv").read_bytes() for n_jobs in ("1", "2"))
+    assert one == two
+
+
+@pytest.mark.usefixtures("small")
+def test_a_folder_that_cannot_be_written_to_is_one_line_and_exit_1(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    result = run("figure", "shape-and-scale", "--out", str(tmp_path / "file"))
+    assert result.exit_code == 1
+    assert "--out must be a folder that can be written to" in result.output
+
+
+def test_a_bad_option_is_refused_before_any_work():
+    assert run("figure", "shape-and-scale", "--n-jobs", "0").exit_code == 2
+    assert run("figure", "nothing").exit_code == 2
+
+
+# The flow against its limit
+
+
+@pytest.fixture(scope="module")
+def against(tmp_path_factory):
+    """What the command printed, its folder, its table, and what it drew."""
+    out, compute, found = tmp_path_factory.mktemp("against"), flow_against_limit.compute, []
+
+    def kept(**options):
+        found.append(compute(**options))
+        return found[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow_against_limit, "STEPS", 200_000)  # past the stopping rule and past the floor of descent
+        patch.setattr(flow_against_limit, "compute", kept)
+        result = run("figure", "flow-against-limit", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    with (out / "flow_against_limit.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return result, out, {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}, found[0]
+
+
+def test_the_data_of_the_check_are_those_of_the_recipe():
+    data, expected = datasets.azulay_q_check(), Q_CHECK["sanity"]
+    assert data.X.shape == (10, 100)
+    assert np.flatnonzero(data.beta_true).tolist() == expected["support"]
+    assert data.X[0, 0] == pytest.approx(expected["X00"], rel=1e-14)
+    assert data.y[:3].tolist() == pytest.approx(expected["y_first3"], abs=1e-8)
+
+
+def test_the_flow_is_followed_to_the_proven_limit_and_the_published_values_are_there(against):
+    _, _, table, _ = against
+    assert np.allclose(table["time"], flow_against_limit.STEP * table["step"], rtol=1e-15)
+    assert (table["flow_distance"] <= table["flow_distance_bound"]).all()
+    net = ib.DiagonalNetwork.from_scale_shape(100, scale=Q_CHECK["scale"], shape=Q_CHECK["shape"])
+    data = datasets.azulay_q_check()
+    beta = ib.limit(net, data.X, data.y).beta
+    for name, value in Q_CHECK["exact"].items():
+        if name.startswith("w_"):
+            assert beta[int(name[2:])] == pytest.approx(value, rel=1e-11)
+
+
+def test_descent_follows_the_flow_to_the_order_of_its_step_and_then_stands_still(against):
+    _, _, table, _ = against
+    late = table["time"] >= 150.0
+    # Euler's method: its distance from the flow is of first order in the step of 1e-3, and so is that of the two ends
+    assert (np.abs(table["descent_distance"] - table["flow_distance"]) <= 1e-2).all()
+    assert np.ptp(np.log(table["descent_distance"][late])) <= 0.1
+    assert 1e-5 <= table["descent_distance"][-1] <= 1e-3
+    assert table["flow_distance"][-1] <= 0.1 * table["descent_distance"][-1]
+
+
+def test_descent_stops_where_the_published_rule_says(against):
+    result, _, table, _ = against
+    tested = table["step"] % 1000 == 0
+    stop = table["step"][tested & (table["descent_mse"] < 1e-4)][0]
+    assert f"gradient descent: stops after {stop:.0f} steps" in result.stdout
+    assert (table["descent_mse"][tested & (table["step"] < stop)] >= 1e-4).all()
+    assert 1e-2 <= table["descent_distance"][table["step"] == stop][0] <= 1e-1
+
+
+def test_the_picture_of_the_experiment_shows_the_table(against):
+    result, out, table, found = against
+    assert (out / "flow_against_limit.png").read_bytes().startswith(b"\x89PNG")
+    assert result.stdout.isascii()
+    assert len(result.stdout.splitlines()) == 5
+    (ax,) = flow_against_limit.picture(found).axes
+    drawn = ib.plot.data(ax)
+    assert list(drawn) == [
+        "gradient flow",
+        "gradient descent, step 0.001",
+        "proven bound",
+        "SLSQP on min Q",
+        "where its published rule stops",
+    ]
+    assert np.array_equal(drawn["gradient descent, step 0.001"][:, 1], table["descent_distance"])
+    assert drawn["where its published rule stops"].tolist() == [[37.0, table["descent_distance"][found.stop]]]
+    # what the published solver reached, by its own default tolerance
+    assert 1e-4 <= found.slsqp <= 1e-2
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_two_vectors_descend_as_the_four_weights_do(biased):
+    data = ib.datasets.sparse_regression(n_samples=8, n_features=20, n_nonzero=2, seed=1)
+    net = ib.DiagonalNetwork.from_scale_shape(20, scale=1e-2, shape=0.4)
+    if biased:
+        net = ib.DiagonalNetwork(*np.random.default_rng(3).standard_normal((4, 20)), log_magnitude=-1.0)
+    weights = np.exp(net.log_magnitude) * np.array([net.u_plus, net.v_plus, net.u_minus, net.v_minus])
+    rows, expected, step = np.array([0.0, 1.0, 10.0, 2000.0]), [], 1e-2
+    for k in range(2001):
+        u_plus, v_plus, u_minus, v_minus = weights
+        beta = u_plus * v_plus - u_minus * v_minus
+        if k in rows:
+            expected.append(beta)
+        g = step / 8 * (data.y - data.X @ beta) @ data.X
+        weights = weights + g * np.array([v_plus, u_plus, -v_minus, -u_minus])
+    found = gradient_descent(net, data.X, data.y, step=step, rows=rows)
+    # a few roundings a step, which the iteration contracts; the weights are of order 1
+    assert np.abs(found - expected).max() <= 1e-12
+
+
+@pytest.mark.soak
+def test_descent_reproduces_the_published_cell():
+    data, cell = datasets.azulay_sparse_regression(), PUBLISHED["published"]
+    net = ib.DiagonalNetwork.from_scale_shape(1000, scale=cell["cell"]["scale"], shape=cell["cell"]["shape"])
+    rows = np.array([cell["epochs"] - 1000.0, cell["epochs"]])
+    before, at = gradient_descent(net, data.X, data.y, step=1e-3, rows=rows)
+    mse = [((data.y - data.X @ beta) ** 2).mean() for beta in (before, at)]
+    assert mse[0] >= 1e-4
+    assert mse[1] == pytest.approx(cell["train_mse"], rel=1e-3)
+    assert ((data.X_test @ at - data.y_test) ** 2).mean() == pytest.approx(cell["test_mse"], rel=1e-4)
