@@ -29,6 +29,7 @@ mod blocks;
 mod cholesky;
 mod condition;
 mod dense_lu;
+mod few_vectors;
 mod gram;
 mod powers_of_two;
 mod qr;

@@ -81,7 +81,11 @@ impl WithSimd for Strip<'_> {
 /// `Σ_k left[c][k] right[r][k]`, slices of one length. No closure touches a vector: one that is not inlined is compiled
 /// without the instructions.
 #[inline(always)]
-fn tile<S: Simd, const C: usize, const R: usize>(simd: S, left: [&[f64]; C], right: [&[f64]; R]) -> [[f64; R]; C] {
+pub(super) fn tile<S: Simd, const C: usize, const R: usize>(
+    simd: S,
+    left: [&[f64]; C],
+    right: [&[f64]; R],
+) -> [[f64; R]; C] {
     let (vectors, tail) = S::as_simd_f64s(left[0]);
     let (vectors, tail) = (vectors.len(), tail.len());
     let mut sums = [[simd.splat_f64s(0.0); R]; C];

@@ -3,6 +3,7 @@
 use core::array::from_fn;
 
 use super::blocks::{for_each_chunk, for_each_row_block, worth_threads};
+use super::few_vectors;
 use super::shape::agree;
 use crate::real::{Real, add_squares, axpy_abs, dot_abs};
 use faer::linalg::matmul::matmul;
@@ -10,11 +11,8 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns of one block of `Xᵀw`: its part of the result stays in the first-level cache while the rows go by.
 const COLUMN_BLOCK: usize = 512;
-/// Up to so many vectors `X V` is formed as `(Vᵀ Xᵀ)ᵀ`: the vectors fill a register, and the rows of `X`, which
-/// multiplication from the left would have to turn first, are read as they lie.
+/// Up to so many vectors are multiplied without packing them: more are worth a general product.
 const FEW_VECTORS: usize = 16;
-/// Rows of `X V` that are formed so at a time, on the stack.
-const TURNED_ROWS: usize = 64;
 /// Entries of `X` behind one block of rows of `X v`.
 const ROW_BLOCK_ENTRIES: usize = 1 << 14;
 
@@ -100,23 +98,14 @@ impl<'a> Rows<'a> {
     pub fn apply_many(&self, v: &[f64], out: &mut [f64]) {
         let Some(s) = Self::vectors(v.len(), self.d, out.len(), self.n) else { return };
         let x = self.as_faer();
-        let v = MatRef::from_column_major_slice(v, self.d, s);
         let out = MatMut::from_column_major_slice_mut(out, self.n, s);
-        for_each_row_block(out, self.row_block(), self.worth_threads(s), &|start, mut out| {
-            let x = x.subrows(start, out.nrows());
-            if !(2..=FEW_VECTORS).contains(&s) {
+        for_each_row_block(out, self.row_block(), self.worth_threads(s), &|start, out| {
+            if (2..=FEW_VECTORS).contains(&s) {
+                few_vectors::forward(*self, start, v, out);
+            } else {
+                let v = MatRef::from_column_major_slice(v, self.d, s);
+                let x = x.subrows(start, out.nrows());
                 matmul(out, Accum::Replace, x, v, 1.0, Par::Seq);
-                return;
-            }
-            let mut turned = [0.0; FEW_VECTORS * TURNED_ROWS];
-            for from in (0..out.nrows()).step_by(TURNED_ROWS) {
-                let rows = TURNED_ROWS.min(out.nrows() - from);
-                let turned = &mut turned[..s * rows];
-                let target = MatMut::from_column_major_slice_mut(&mut *turned, s, rows);
-                matmul(target, Accum::Replace, v.transpose(), x.subrows(from, rows).transpose(), 1.0, Par::Seq);
-                for (i, values) in turned.chunks_exact(s).enumerate() {
-                    values.iter().enumerate().for_each(|(k, value)| out[(from + i, k)] = *value);
-                }
             }
         });
     }
@@ -125,11 +114,15 @@ impl<'a> Rows<'a> {
     pub fn apply_transposed_many(&self, w: &[f64], out: &mut [f64]) {
         let Some(s) = Self::vectors(w.len(), self.n, out.len(), self.d) else { return };
         let x = self.as_faer();
-        let w = MatRef::from_column_major_slice(w, self.n, s);
         let out = MatMut::from_column_major_slice_mut(out, self.d, s);
         for_each_row_block(out, COLUMN_BLOCK, self.worth_threads(s), &|start, out| {
-            let x = x.subcols(start, out.nrows());
-            matmul(out, Accum::Replace, x.transpose(), w, 1.0, Par::Seq);
+            if (2..=FEW_VECTORS).contains(&s) {
+                few_vectors::backward(*self, start, w, out);
+            } else {
+                let w = MatRef::from_column_major_slice(w, self.n, s);
+                let x = x.subcols(start, out.nrows());
+                matmul(out, Accum::Replace, x.transpose(), w, 1.0, Par::Seq);
+            }
         });
     }
 
