@@ -86,22 +86,15 @@ def log_ab_from_weights(
 ) -> list[_Array]: ...
 def log_ab_from_scale_shape(log_scale_high: _Array, log_scale_low: _Array, shape: _Array) -> list[_Array]: ...
 def log_ab_from_kappa(log_kappa_high: _Array, log_kappa_low: _Array, beta0: _Array) -> list[_Array]: ...
-def diagonal_potential(
-    beta: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
-) -> list[_Array]: ...
-def diagonal_bregman(
-    beta: _Array, beta0: _Array, log_a_high: _Array, log_a_low: _Array, log_b_high: _Array, log_b_low: _Array
-) -> _Array: ...
+def diagonal_potential(beta: _Array, start: _Start) -> list[_Array]: ...
+def diagonal_bregman(beta: _Array, beta0: _Array, start: _Start) -> _Array: ...
 def q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
 def dq_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
 def d2q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
 def diagonal_limit(
     X: _Array,
     y: _Array,
-    log_a_high: _Array,
-    log_a_low: _Array,
-    log_b_high: _Array,
-    log_b_low: _Array,
+    start: _Start,
     bounds: bool,
     tol: float,
     n_jobs: int,
@@ -112,25 +105,15 @@ def diagonal_limit_path(
 def diagonal_check_kkt(
     X: _Array,
     y: _Array,
-    log_a_high: _Array,
-    log_a_low: _Array,
-    log_b_high: _Array,
-    log_b_low: _Array,
+    start: _Start,
     beta: _Array,
     n_jobs: int,
 ) -> _KKT: ...
 def diagonal_flow(
     X: _Array,
     y: _Array,
-    u_plus: _Array,
-    v_plus: _Array,
-    u_minus: _Array,
-    v_minus: _Array,
-    log_magnitude: _Array,
-    log_a_high: _Array,
-    log_a_low: _Array,
-    log_b_high: _Array,
-    log_b_low: _Array,
+    start: _Start,
+    weights: tuple[_Array, _Array, _Array, _Array, _Array] | None,
     times: _Array | None,
     rtol: float,
     tol: float,
@@ -142,10 +125,7 @@ def diagonal_flow(
 def diagonal_distance_bound(
     X: _Array,
     y: _Array,
-    log_a_high: _Array,
-    log_a_low: _Array,
-    log_b_high: _Array,
-    log_b_low: _Array,
+    start: _Start,
     beta: _Array,
     n_jobs: int,
 ) -> _Array: ...

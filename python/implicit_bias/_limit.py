@@ -77,7 +77,7 @@ def limit(
     bounds = check.flag("bounds", bounds)
     check.precision(precision)
     threads = check.jobs(n_jobs)
-    return Limit._from_core(_core.diagonal_limit(X, y, *net.start, bounds=bounds, tol=bound, n_jobs=threads))
+    return Limit._from_core(_core.diagonal_limit(X, y, net.start, bounds=bounds, tol=bound, n_jobs=threads))
 
 
 def limit_path(
@@ -205,7 +205,7 @@ def check_kkt(
     beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
     check.precision(precision)
     threads = check.jobs(n_jobs)
-    return KKTReport(**_core.diagonal_check_kkt(X, y, *net.start, beta=beta, n_jobs=threads))
+    return KKTReport(**_core.diagonal_check_kkt(X, y, net.start, beta=beta, n_jobs=threads))
 
 
 def network(name: str, net: object) -> DiagonalNetwork:

@@ -160,7 +160,7 @@ class HyperbolicEntropy:
         point = check.array("beta", beta, "(n_features,)")
         start = self._for(point.size, "beta")
         centre = check.vector("beta0", beta0, point.size, "one for every entry of beta")
-        return float(_core.diagonal_bregman(point, centre, *start).sum())
+        return float(_core.diagonal_bregman(point, centre, start).sum())
 
     def interpolate(self, X: ArrayLike, y: ArrayLike) -> Limit:
         r"""Minimiser under the data, :math:`\operatorname{argmin}_{X\beta = y} Q(\beta)`.
@@ -180,13 +180,13 @@ class HyperbolicEntropy:
         X, y = check.data(X, y)
         start = self._for(X.shape[1], "X")
         return Limit._from_core(
-            _core.diagonal_limit(X, y, *start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
+            _core.diagonal_limit(X, y, start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
         )
 
     def _evaluate(self, beta: ArrayLike) -> list[Array]:
         """Value, gradient and second derivative of every coordinate."""
         point = check.array("beta", beta, "(n_features,)")
-        return _core.diagonal_potential(point, *self._for(point.size, "beta"))
+        return _core.diagonal_potential(point, self._for(point.size, "beta"))
 
     def _for(self, n_features: int, name: str) -> Start:
         own = self.start.log_a_high.size

@@ -160,7 +160,7 @@ class Flow:
             If `n_jobs` is not a positive integer.
         """
         return _core.diagonal_distance_bound(
-            self._X, self._y, *self._net.start, beta=self.beta, n_jobs=check.jobs(n_jobs)
+            self._X, self._y, self._net.start, beta=self.beta, n_jobs=check.jobs(n_jobs)
         )
 
     def _growth(self) -> tuple[Array, Array]:

@@ -8,9 +8,17 @@ use crate::linalg::Rows;
 use crate::potential::Start;
 use crate::real::{DoubleDouble, Real};
 
-/// The four arrays of a start: ln A and ln B as (high, low).
+/// A start as Python holds it, a tuple of four arrays: ln A and ln B, each as (high, low).
 pub type StartArrays<'py> =
     (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+/// The weights of a network, a tuple of five arrays: u₊, v₊, u₋, v₋ and the logarithm of their unit.
+pub type WeightArrays<'py> = (
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+);
 
 /// A C-contiguous matrix as rows.
 pub fn rows<'a>(x: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Rows<'a>> {
@@ -27,7 +35,7 @@ pub fn double_doubles(
 }
 
 /// A start from its four arrays, one entry a coordinate.
-pub fn start(arrays: &StartArrays<'_>, d: usize) -> PyResult<Start> {
+pub fn start_in(arrays: &StartArrays<'_>, d: usize) -> PyResult<Start> {
     let start = Start { log_a: double_doubles(&arrays.0, &arrays.1)?, log_b: double_doubles(&arrays.2, &arrays.3)? };
     if start.log_a.len() == d && start.log_b.len() == d {
         return Ok(start);

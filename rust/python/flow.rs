@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{matrix, rows, start, vector};
+use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
 use super::interrupt::{run, run_or_raise};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
 use crate::flow::{Method, Options, Stats};
@@ -15,22 +15,14 @@ use crate::limit::diagonal;
 
 /// The trajectory from one start.
 #[pyfunction]
-#[pyo3(signature = (X, y, u_plus, v_plus, u_minus, v_minus, log_magnitude, log_a_high, log_a_low, log_b_high, log_b_low,
-    times, rtol, tol, method, max_steps, max_seconds, n_jobs))]
-#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is nine arrays")]
+#[pyo3(signature = (X, y, start, weights, times, rtol, tol, method, max_steps, max_seconds, n_jobs))]
+#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
 pub fn diagonal_flow<'py>(
     py: Python<'py>,
     X: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
-    u_plus: PyReadonlyArray1<'py, f64>,
-    v_plus: PyReadonlyArray1<'py, f64>,
-    u_minus: PyReadonlyArray1<'py, f64>,
-    v_minus: PyReadonlyArray1<'py, f64>,
-    log_magnitude: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
+    weights: Option<WeightArrays<'py>>,
     times: Option<PyReadonlyArray1<'py, f64>>,
     rtol: f64,
     tol: f64,
@@ -40,16 +32,10 @@ pub fn diagonal_flow<'py>(
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
-    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
-    let weights = Weights {
-        u_plus: u_plus.as_slice()?,
-        v_plus: v_plus.as_slice()?,
-        u_minus: u_minus.as_slice()?,
-        v_minus: v_minus.as_slice()?,
-        log_magnitude: log_magnitude.as_slice()?,
-    };
+    let start = start_in(&start, x.d())?;
+    let weights = weights.as_ref().map(weights_in).transpose()?;
     let method = named(method)?;
-    let problem = Problem { x, y, start: &start, weights: (method == Method::Weights).then_some(weights) };
+    let problem = Problem { x, y, start: &start, weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let options = Options { times, rtol, tol, method, max_steps, max_seconds };
     let clock = Instant::now();
@@ -78,26 +64,34 @@ pub fn diagonal_flow<'py>(
 
 /// A bound of the distance of every row to the limit.
 #[pyfunction]
-#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is four arrays")]
+#[allow(non_snake_case, reason = "the data are X in every paper")]
 pub fn diagonal_distance_bound<'py>(
     py: Python<'py>,
     X: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
     beta: PyReadonlyArray2<'py, f64>,
     n_jobs: usize,
 ) -> PyResult<Py<PyArray2<f64>>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
-    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
+    let start = start_in(&start, x.d())?;
     let (count, beta) = (beta.shape()[0], beta.as_slice()?);
     let bound: Vec<f64> = run_or_raise(py, n_jobs, |stop| {
         let limit = diagonal::limit(x, y, &start, &diagonal::Options::default(), &|| stop());
         beta.chunks_exact(x.d()).flat_map(|row| diagonal::distance_bound(row, &limit)).collect()
     })?;
     matrix(py, bound, count, x.d())
+}
+
+fn weights_in<'a>(arrays: &'a WeightArrays<'_>) -> PyResult<Weights<'a>> {
+    let (u_plus, v_plus, u_minus, v_minus, log_magnitude) = arrays;
+    Ok(Weights {
+        u_plus: u_plus.as_slice()?,
+        v_plus: v_plus.as_slice()?,
+        u_minus: u_minus.as_slice()?,
+        v_minus: v_minus.as_slice()?,
+        log_magnitude: log_magnitude.as_slice()?,
+    })
 }
 
 fn named(method: &str) -> PyResult<Method> {

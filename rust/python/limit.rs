@@ -4,28 +4,25 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::convert::{StartArrays, matrix, rows, start, vector};
+use super::convert::{StartArrays, matrix, rows, start_in, vector};
 use super::interrupt::run_or_raise;
 use crate::limit::diagonal::{self, Conditions, Limit, Options};
 
 /// The limit from one start.
 #[pyfunction]
-#[pyo3(signature = (X, y, log_a_high, log_a_low, log_b_high, log_b_low, bounds, tol, n_jobs))]
-#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is four arrays")]
+#[pyo3(signature = (X, y, start, bounds, tol, n_jobs))]
+#[allow(non_snake_case, reason = "the data are X in every paper")]
 pub fn diagonal_limit<'py>(
     py: Python<'py>,
     X: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
     bounds: bool,
     tol: f64,
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
-    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
+    let start = start_in(&start, x.d())?;
     let options = Options { bounds, tol, ..Options::default() };
     let limit = run_or_raise(py, n_jobs, |stop| diagonal::limit(x, y, &start, &options, &|| stop()))?;
     let out = PyDict::new(py);
@@ -53,7 +50,7 @@ pub fn diagonal_limit_path<'py>(
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
-    let starts = starts.iter().map(|s| start(s, x.d())).collect::<PyResult<Vec<_>>>()?;
+    let starts = starts.iter().map(|s| start_in(s, x.d())).collect::<PyResult<Vec<_>>>()?;
     let options = Options { bounds, tol, ..Options::default() };
     let limits = run_or_raise(py, n_jobs, |stop| diagonal::limit_path(x, y, &starts, &options, stop))?;
     let out = PyDict::new(py);
@@ -78,20 +75,17 @@ pub fn diagonal_limit_path<'py>(
 
 /// The optimality conditions at a β from elsewhere.
 #[pyfunction]
-#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; a start is four arrays")]
+#[allow(non_snake_case, reason = "the data are X in every paper")]
 pub fn diagonal_check_kkt<'py>(
     py: Python<'py>,
     X: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
     beta: PyReadonlyArray1<'py, f64>,
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y, beta) = (rows(&X)?, y.as_slice()?, beta.as_slice()?);
-    let start = start(&(log_a_high, log_a_low, log_b_high, log_b_low), x.d())?;
+    let start = start_in(&start, x.d())?;
     let report = run_or_raise(py, n_jobs, |stop| diagonal::check(x, y, &start, beta, &|| stop()))?;
     let out = PyDict::new(py);
     conditions_out(&out, &report.conditions)?;

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::convert::{StartArrays, start, vector};
+use super::convert::{StartArrays, start_in, vector};
 use crate::potential::{HyperbolicEntropy, hyperbolic_entropy};
 use crate::real::Real;
 
@@ -14,13 +14,10 @@ type Array = Py<PyArray1<f64>>;
 pub fn diagonal_potential<'py>(
     py: Python<'py>,
     beta: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
 ) -> PyResult<[Array; 3]> {
     let beta = beta.as_slice()?;
-    let entropies = entropies(&(log_a_high, log_a_low, log_b_high, log_b_low), beta.len())?;
+    let entropies = entropies(&start, beta.len())?;
     let each =
         |f: fn(HyperbolicEntropy, f64) -> f64| vector(py, entropies.iter().zip(beta).map(|(q, b)| f(*q, *b)).collect());
     Ok([each(HyperbolicEntropy::value), each(gradient), each(hessian)])
@@ -32,13 +29,10 @@ pub fn diagonal_bregman<'py>(
     py: Python<'py>,
     beta: PyReadonlyArray1<'py, f64>,
     beta0: PyReadonlyArray1<'py, f64>,
-    log_a_high: PyReadonlyArray1<'py, f64>,
-    log_a_low: PyReadonlyArray1<'py, f64>,
-    log_b_high: PyReadonlyArray1<'py, f64>,
-    log_b_low: PyReadonlyArray1<'py, f64>,
+    start: StartArrays<'py>,
 ) -> PyResult<Array> {
     let (beta, beta0) = (beta.as_slice()?, beta0.as_slice()?);
-    let entropies = entropies(&(log_a_high, log_a_low, log_b_high, log_b_low), beta.len())?;
+    let entropies = entropies(&start, beta.len())?;
     let divergence = |(q, (b, b0)): (&HyperbolicEntropy, (&f64, &f64))| bregman(*q, *b, *b0);
     Ok(vector(py, entropies.iter().zip(beta.iter().zip(beta0)).map(divergence).collect()))
 }
@@ -83,7 +77,7 @@ fn elementwise(
 }
 
 fn entropies(arrays: &StartArrays<'_>, d: usize) -> PyResult<Vec<HyperbolicEntropy>> {
-    let start = start(arrays, d)?;
+    let start = start_in(arrays, d)?;
     let each = start.log_a.iter().zip(&start.log_b);
     Ok(each.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() }).collect())
 }
