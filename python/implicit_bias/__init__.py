@@ -10,6 +10,7 @@ from . import baselines, datasets, plot, special
 from ._citation import citation
 from ._core import __version__
 from ._flow import gradient_flow
+from ._flow_progress import FlowProgress
 from ._limit import check_kkt, limit, limit_path
 from ._networks import DiagonalNetwork
 from ._potential import HyperbolicEntropy
@@ -23,6 +24,7 @@ __all__ = [
     "DiagonalNetwork",
     "Flow",
     "FlowInterrupted",
+    "FlowProgress",
     "HyperbolicEntropy",
     "KKTReport",
     "Limit",

@@ -64,6 +64,7 @@ class _Flow(TypedDict):
     t: _Array
     beta: _Array
     loss: _Array
+    observables: dict[str, _Array]
     path: _Array
     multipliers: _Array | None
     status: str
@@ -120,6 +121,9 @@ def diagonal_flow(
     method: str,
     max_steps: int | None,
     max_seconds: float | None,
+    observables: list[str],
+    save_beta: bool,
+    progress: Callable[[float, float, int, float], None] | None,
     n_jobs: int,
 ) -> _Flow: ...
 def diagonal_distance_bound(

@@ -1,16 +1,22 @@
 """The whole trajectory of gradient flow, from a start over any horizon."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
 from . import _validate as check
+from ._flow_progress import FlowProgress, reporting
 from ._limit import network
 from ._networks import DiagonalNetwork
 from ._status import Status
 from ._trajectory import Flow, FlowInterrupted
 from ._validate import Array
 
+#: Numbers that can be kept of every row; `gradient_flow` says what they are.
+OBSERVABLES = ("loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential", "distance")
+TIME_UNITS = ("flow", "log_scale")
 METHODS = ("auto", "radau", "explicit", "weights")
 #: Magnitudes of weights that the raw weights can be integrated from: products of two of them are still ordinary floats.
 WEIGHT_RANGE = (1e-150, 1e150)
@@ -28,6 +34,10 @@ def gradient_flow(
     method: str = "auto",
     max_steps: int | None = None,
     max_seconds: float | None = None,
+    time_unit: str = "flow",
+    observables: Iterable[str] = (),
+    save_beta: bool = True,
+    progress: bool | Callable[[FlowProgress], object] | None = None,
     on_interrupt: str = "raise",
     n_jobs: int | None = None,
 ) -> Flow:
@@ -48,10 +58,10 @@ def gradient_flow(
     y : array_like, shape (n_samples,)
         Targets.
     t : array_like, shape (n_times,), optional
-        Times to report, non-negative and strictly increasing. None runs until the residual is within `tol` and reports
-        200 rows: t = 0 first, the others spaced logarithmically, the last one the stopping state. Rows at given times
-        are as accurate as the steps; those of None are interpolated inside steps, to about 1e-7 of the largest
-        coefficient at worst, all but the last.
+        Times to report, in `time_unit`, non-negative and strictly increasing. None runs until the residual is within
+        `tol` and reports 200 rows: t = 0 first, the others spaced logarithmically, the last one the stopping state.
+        Rows at given times are as accurate as the steps; those of None are interpolated inside steps, to about 1e-7 of
+        the largest coefficient at worst, all but the last.
     rtol : float, optional
         Relative tolerance of the coefficients in one step, in [1e-14, 0.1]; 1e-10 by default.
     tol : float, optional
@@ -65,9 +75,34 @@ def gradient_flow(
     max_steps : int, optional
         Most steps to take, at least 1; no limit by default.
     max_seconds : float, optional
-        Most seconds to take, above 0; no limit by default.
+        Most seconds to take, above 0; no limit by default. Rows of a run without `t` are written after that.
+    time_unit : {"flow", "log_scale"}, default "flow"
+        Unit of `t` and of the times of the result. "log_scale" is :math:`\ln(1/\mathrm{scale})`, in which the jumps
+        from saddle to saddle come to rest as the scale vanishes; the scale must be below 1. It is the one given to
+        `DiagonalNetwork.from_scale_shape`, the geometric mean where there are several, and :math:`\kappa/4`, the scale
+        of the same :math:`\kappa` at shape 0, for a start given by its weights.
+    observables : iterable of str, default ()
+        Numbers to keep of every row, in `Flow.observables`, each (n_times,):
+
+        ============= ==================================================================================
+        "loss"        :math:`\sum_n r_n^2 / (2N)`, the same as `Flow.loss`
+        "residual"    :math:`\max_n|r_n|`, with y projected onto the range of X
+        "l1_norm"     :math:`\sum_i|\beta_i|`
+        "l2_norm"     :math:`(\sum_i\beta_i^2)^{1/2}`
+        "max_norm"    :math:`\max_i|\beta_i|`
+        "potential"   :math:`D(\beta, \beta(0))`, what the flow minimises: ``net.potential()(beta)``
+        "distance"    :math:`\|\beta - \beta(\infty)\|_2`, to the `limit` of the flow, which is found first
+        ============= ==================================================================================
+    save_beta : bool, default True
+        Whether to keep coefficients, multipliers and weights of every row. False keeps those of the last row alone, and
+        the memory of a long run is that of `loss` and `observables`.
+    progress : bool or callable, optional
+        Called with a `FlowProgress` from the calling thread at most ten times a second, and once at the end; what it
+        raises ends the run and is raised here. True shows a bar of tqdm (extra "cli"), which is quiet where standard
+        error is not a terminal.
     on_interrupt : {"raise", "return"}, default "raise"
         What Ctrl-C does: raise `KeyboardInterrupt` with the result so far as its attribute ``partial``, or return it.
+        A run without `t` has then at least 16 rows, the first and the last among them, if it had come to any step.
     n_jobs : int, optional
         Number of threads, all cores by default. The answer is the same bit by bit for any number.
 
@@ -82,6 +117,8 @@ def gradient_flow(
         If an argument is of the wrong shape, not finite or outside of its interval.
     KeyboardInterrupt
         On Ctrl-C, unless ``on_interrupt="return"``.
+    ImportError
+        If ``progress=True`` and tqdm is missing.
 
     See Also
     --------
@@ -100,8 +137,15 @@ def gradient_flow(
     array([[0.    , 0.    ],
            [0.0271, 0.7356],
            [0.0313, 0.9843]])
+
+    A long run that keeps three numbers a row:
+
+    >>> flow = ib.gradient_flow(net, [[1.0, 2.0]], [2.0], observables=["l1_norm", "distance"], save_beta=False)
+    >>> flow.beta.shape, flow.observables["l1_norm"].shape
+    ((1, 2), (200,))
     """
     X, y = check.data(X, y, network("net", net).n_features)
+    unit = _unit(net, check.choice("time_unit", time_unit, TIME_UNITS))
     times = None if t is None else check.times(t)
     rtol, tol = check.rtol(rtol), check.tol(tol)
     check.precision(precision)
@@ -111,30 +155,39 @@ def gradient_flow(
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)
     on_interrupt = check.choice("on_interrupt", on_interrupt, ("raise", "return"))
+    save_beta = check.flag("save_beta", save_beta)
+    wanted = check.choices("observables", observables, OBSERVABLES)
     threads = check.jobs(n_jobs)
-    found = _core.diagonal_flow(
-        X,
-        y,
-        net.start,
-        weights=(net.u_plus, net.v_plus, net.u_minus, net.v_minus, _magnitude(net)) if method == "weights" else None,
-        times=times,
-        rtol=rtol,
-        tol=tol,
-        method=method,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        n_jobs=threads,
-    )
+    with reporting(progress, unit) as report:
+        found = _core.diagonal_flow(
+            X,
+            y,
+            net.start,
+            weights=_weights(net) if method == "weights" else None,
+            times=None if times is None else _in_flow_time(times, unit),
+            rtol=rtol,
+            tol=tol,
+            method=method,
+            max_steps=max_steps,
+            max_seconds=max_seconds,
+            observables=wanted,
+            save_beta=save_beta,
+            progress=report,
+            n_jobs=threads,
+        )
     status = Status(found["status"])
     flow = Flow(
-        t=found["t"],
+        t=found["t"] / unit if times is None else times[: found["t"].size].copy(),
         beta=found["beta"],
         loss=found["loss"],
+        observables=found["observables"],
         multipliers=found["multipliers"],
         status=status,
         message=status.message,
         success=status.at_the_end if times is None else found["t"].size == times.size,
         stats=found["stats"],
+        time_unit=time_unit,
+        _save_beta=save_beta,
         _net=net,
         _X=X,
         _y=y,
@@ -143,6 +196,42 @@ def gradient_flow(
     if found["interrupted"] and on_interrupt == "raise":
         raise FlowInterrupted(flow)
     return flow
+
+
+def _unit(net: DiagonalNetwork, time_unit: str) -> float:
+    """The unit of time, in the time of the flow."""
+    if time_unit == "flow":
+        return 1.0
+    if net.log_scale is not None:
+        log_scale = float(np.mean(net.log_scale))
+    elif net.scale is not None:
+        log_scale = float(np.mean(np.log(net.scale)))
+    else:
+        # One side is 0 where a coordinate keeps its sign, and both where it never moves: kappa says nothing there.
+        log_a, log_b = net.start.log_a_high, net.start.log_b_high
+        both = np.isfinite(log_a) & np.isfinite(log_b)
+        if not both.any():
+            raise ValueError(
+                "time_unit 'log_scale' needs a coordinate with kappa > 0: got none; allowed here is 'flow'"
+            )
+        log_scale = float(np.mean(0.5 * (log_a[both] + log_b[both]))) - np.log(4.0)
+    if not log_scale < 0.0:
+        raise ValueError(
+            f"time_unit 'log_scale' needs a scale below 1: got ln(scale) = {log_scale:.6g}; allowed here is 'flow'"
+        )
+    return -log_scale
+
+
+def _in_flow_time(times: Array, unit: float) -> Array:
+    with np.errstate(over="ignore"):
+        found = times * unit
+    if not np.isfinite(found[-1]):
+        raise ValueError(f"t must be finite in the time of the flow: got {check.shown(times[-1])} units of {unit:.6g}")
+    return found
+
+
+def _weights(net: DiagonalNetwork) -> tuple[Array, Array, Array, Array, Array]:
+    return net.u_plus, net.v_plus, net.u_minus, net.v_minus, _magnitude(net)
 
 
 def _magnitude(net: DiagonalNetwork) -> Array:

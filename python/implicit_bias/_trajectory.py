@@ -54,13 +54,16 @@ class Flow:
     Attributes
     ----------
     t : ndarray, shape (n_times,)
-        Times of the flow of the loss :math:`\sum_n r_n^2 / (2N)`; those that were reached.
+        Times of the flow of the loss :math:`\sum_n r_n^2 / (2N)`, in `time_unit`; those that were reached.
     beta : ndarray, shape (n_times, n_features)
-        :math:`\beta(t)`.
+        :math:`\beta(t)`. With ``save_beta=False`` the last row alone, (1, n_features).
     loss : ndarray, shape (n_times,)
+        :math:`\sum_n r_n^2 / (2N)`.
+    observables : dict of str to ndarray, shape (n_times,)
+        The numbers asked for, by their names.
     multipliers : ndarray, shape (n_times, n_samples), or None
         :math:`\nu(t) = \int_0^t r\,ds / N`, with :math:`\nabla Q(\beta(t)) = X^\top\nu(t)`; of least norm where they
-        are not unique. None for ``method="weights"``, which has no dual.
+        are not unique. None for ``method="weights"``, which has no dual; the last row alone with ``save_beta=False``.
     status : Status
         Why it stopped.
     message : str
@@ -69,16 +72,21 @@ class Flow:
         Whether the last requested time was reached; without requested times, whether it converged.
     stats : dict
         Counters: accepted, rejected, rhs, jacobians, newton_iterations, newton_systems; and seconds.
+    time_unit : str
+        As it was asked for: "flow", or "log_scale" for units of :math:`\ln(1/\mathrm{scale})`.
     """
 
     t: Array = field(repr=False)
     beta: Array = field(repr=False)
     loss: Array = field(repr=False)
+    observables: dict[str, Array] = field(repr=False)
     multipliers: Array | None = field(repr=False)
     status: Status
     message: str
     success: bool
     stats: dict[str, int | float]
+    time_unit: str
+    _save_beta: bool = field(repr=False)
     _net: DiagonalNetwork = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.
     _X: Array = field(repr=False)
@@ -96,7 +104,13 @@ class Flow:
         -------
         implicit_bias.Parameters
             Named tuple ``u_plus, v_plus, u_minus, v_minus``, each (n_times, n_features).
+
+        Raises
+        ------
+        ValueError
+            If the rows were not kept, ``save_beta=False``.
         """
+        self._needs_rows("parameters")
         if self.multipliers is None:
             return Parameters(*(self._path[:, k] for k in range(4)))
         grown, decayed = self._growth()
@@ -122,7 +136,13 @@ class Flow:
         implicit_bias.ConservedQuantities
             Named tuple ``delta_plus, delta_minus, c, drift``. With ``method="weights"`` the drift is an error of the
             integration; otherwise it is the round-off of the weights.
+
+        Raises
+        ------
+        ValueError
+            If the rows were not kept, ``save_beta=False``.
         """
+        self._needs_rows("conserved_quantities()")
         rows = self.parameters
         with np.errstate(over="ignore", under="ignore"):
             unit = np.exp(np.asarray(self._net.log_magnitude))
@@ -157,11 +177,16 @@ class Flow:
         Raises
         ------
         ValueError
-            If `n_jobs` is not a positive integer.
+            If `n_jobs` is not a positive integer, or the rows were not kept, ``save_beta=False``.
         """
+        self._needs_rows("distance_bound()")
         return _core.diagonal_distance_bound(
             self._X, self._y, self._net.start, beta=self.beta, n_jobs=check.jobs(n_jobs)
         )
+
+    def _needs_rows(self, name: str) -> None:
+        if not self._save_beta:
+            raise ValueError(f"{name} needs every row of beta: call gradient_flow with save_beta=True, got False")
 
     def _growth(self) -> tuple[Array, Array]:
         r""":math:`\sqrt{A e^{2G}}` and :math:`\sqrt{B e^{-2G}}`, (n_times, n_features).

@@ -10,7 +10,7 @@ import numbers
 import operator
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import SupportsIndex
 
 import numpy as np
@@ -163,6 +163,18 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
         words = ("one of " if len(allowed) > 1 else "") + ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be {words}: got {shown(value)}")
     return str(value)
+
+
+def choices(name: str, values: object, allowed: Sequence[str]) -> list[str]:
+    """Some of a few words, each at most once, in the order given."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a sequence of names: got {shown(values)}")
+    found = list(values)
+    for k, value in enumerate(found):
+        choice(f"{name}[{k}]", value, allowed)
+        if value in found[:k]:
+            raise ValueError(f"{name} must not repeat a name: got {shown(value)} twice")
+    return found
 
 
 def precision(value: object) -> None:

@@ -42,7 +42,7 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
     Raises
     ------
     ValueError
-        If `flow` is not a flow, or holds no row.
+        If `flow` is not a flow, or holds no row, or only its last one (``save_beta=False``).
 
     Examples
     --------
@@ -57,6 +57,7 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
 
     if not isinstance(flow, Flow) or flow.t.size == 0:
         raise ValueError(f"flow must be a Flow with at least one row: got {check.shown(flow)}")
+    flow._needs_rows("plot.trajectory")
     ax = _axes(ax)
     shown = flow.t > 0.0
     if shown.any():
@@ -74,7 +75,7 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
         ax.add_collection(LineCollection(paths, colors=GREY, linewidths=0.6, zorder=1, label=others))
     ax.autoscale_view()
     ax.margins(x=0.0)
-    ax.set_xlabel("time of the flow")
+    ax.set_xlabel("time of the flow" if flow.time_unit == "flow" else "time of the flow / ln(1/scale)")
     ax.set_ylabel(r"coefficient $\beta_i(t)$")
     legend(ax)
     return ax

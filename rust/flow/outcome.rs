@@ -1,5 +1,6 @@
 //! What a caller sets and gets back, the same for every model. Knows no model and no method.
 
+use super::observable::Observable;
 use crate::ode;
 pub use crate::ode::Stats;
 
@@ -32,11 +33,27 @@ pub struct Options<'a> {
     pub max_steps: Option<u64>,
     /// Most seconds. Above 0; no limit by default.
     pub max_seconds: Option<f64>,
+    /// Numbers to keep of every row. None by default.
+    pub observables: &'a [Observable],
+    /// β(∞), where [`Observable::Distance`] is measured from; of as many entries as β if that is asked for.
+    pub end: &'a [f64],
+    /// Keep β, the path and the multipliers of every row, or of the last one only. True by default.
+    pub save_beta: bool,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { times: None, rtol: 1e-10, tol: 1e-12, method: Method::Auto, max_steps: None, max_seconds: None }
+        Self {
+            times: None,
+            rtol: 1e-10,
+            tol: 1e-12,
+            method: Method::Auto,
+            max_steps: None,
+            max_seconds: None,
+            observables: &[],
+            end: &[],
+            save_beta: true,
+        }
     }
 }
 
@@ -105,26 +122,26 @@ impl Status {
     }
 }
 
-/// A trajectory: `T` rows, and why it ended.
+/// A trajectory: `T` rows, and why it ended. Of what is kept row by row, `R` rows: all `T`, or the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Times (T).
     pub times: Vec<f64>,
-    /// Predictors, T × d.
+    /// Predictors, R × d.
     pub beta: Vec<f64>,
     /// `Σ r² / (2N)` (T), the part of y that no β reaches included.
     pub loss: Vec<f64>,
-    /// `max|r|` (T), y projected onto the range of X.
-    pub residual: Vec<f64>,
-    /// `G = Xᵀν`, T × d, and what binary64 leaves out of it. Empty for [`Method::Weights`].
+    /// A column (T) for every observable asked for.
+    pub observables: Vec<Vec<f64>>,
+    /// `G = Xᵀν`, R × d, and what binary64 leaves out of it. Empty for [`Method::Weights`].
     pub dual: Vec<f64>,
     /// The low parts of `dual`.
     pub dual_low: Vec<f64>,
-    /// Multipliers ν, T × N, those of least norm where they are not unique. Empty for [`Method::Weights`].
+    /// Multipliers ν, R × N, those of least norm where they are not unique. Empty for [`Method::Weights`].
     pub multipliers: Vec<f64>,
     /// The low parts of `multipliers` (0 where N > d).
     pub multipliers_low: Vec<f64>,
-    /// The weights u₊, v₊, u₋, v₋, T × 4 × d, for [`Method::Weights`]; empty for the others.
+    /// The weights u₊, v₊, u₋, v₋, R × 4 × d, for [`Method::Weights`]; empty for the others.
     pub parameters: Vec<f64>,
     /// Why it ended.
     pub status: Status,
@@ -133,13 +150,19 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Ended before there was a row.
+    pub(crate) fn interrupted(options: &Options<'_>) -> Self {
+        let observables = vec![Vec::new(); options.observables.len()];
+        Self { status: Status::Interrupted, observables, ..Self::empty() }
+    }
+
     /// No rows.
     pub(crate) fn empty() -> Self {
         Self {
             times: Vec::new(),
             beta: Vec::new(),
             loss: Vec::new(),
-            residual: Vec::new(),
+            observables: Vec::new(),
             dual: Vec::new(),
             dual_low: Vec::new(),
             multipliers: Vec::new(),

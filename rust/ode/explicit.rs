@@ -177,8 +177,15 @@ impl<R: Real, S: System<R>> Stepper<R, S> for Explicit<R> {
     }
 
     /// The dense output is of order 7, within one order of the method: nothing better is worth twelve evaluations.
-    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool {
-        self.interpolate(system, segment, theta, out, stats);
+    fn refine(
+        &mut self,
+        system: &mut S,
+        segment: &Segment<'_, R>,
+        theta: R,
+        out: &mut [R],
+        context: &mut Context<'_>,
+    ) -> bool {
+        self.interpolate(system, segment, theta, out, context.stats);
         true
     }
 

@@ -197,7 +197,8 @@ impl<'a, R: Real> Run<'a, R> {
                     t_new
                 };
                 let mut inside = core::mem::take(&mut self.inside);
-                step.refined_at(system, t, &mut inside);
+                // The run ends here in any case: nothing is left to be interrupted.
+                step.refined_at(system, t, &mut inside, &mut || false);
                 self.y.copy_from_slice(&inside);
                 self.t = t;
                 return Turn::End(Status::Stopped);
@@ -207,12 +208,11 @@ impl<'a, R: Real> Run<'a, R> {
         core::mem::swap(&mut self.y, &mut self.y_new);
         core::mem::swap(&mut self.dy, &mut self.dy_new);
         self.t = t_new;
-        system.accepted(t_new, &mut self.y);
-        match end {
-            Some(status) => Turn::End(status),
-            None if stiff && t_new < self.t_end => Turn::End(Status::Stiff),
-            None => Turn::Next(h.to_f64() * growth),
+        if let Some(status) = end {
+            return Turn::End(status);
         }
+        system.accepted(t_new, &mut self.y);
+        if stiff && t_new < self.t_end { Turn::End(Status::Stiff) } else { Turn::Next(h.to_f64() * growth) }
     }
 
     /// First step: as told, or from the slope and its change over a short probing step.

@@ -1,7 +1,7 @@
 //! Who watches an integration: saves rows, looks for events, decides that it is over.
 
 use super::outcome::Stats;
-use super::stepper::{Segment, Stepper};
+use super::stepper::{Context, Segment, Stepper};
 use super::system::System;
 use crate::real::Real;
 
@@ -97,15 +97,26 @@ impl<R: Real, S: System<R>> Step<'_, R, S> {
 
     /// The state at `t_old ≤ t ≤ t_new` as accurately as the end of a step: for Radau a step of its own from the start
     /// to `t`, begun from the dense output with the Jacobian at hand. Where that step fails, the dense output.
-    pub fn refined_at(&mut self, system: &mut S, t: R, out: &mut [R]) {
+    ///
+    /// `interrupted` is polled as [`Observer::interrupted`] is; once it is true this returns false, and `out` means nothing.
+    pub fn refined_at(&mut self, system: &mut S, t: R, out: &mut [R], interrupted: &mut dyn FnMut() -> bool) -> bool {
         let theta = self.fraction(t);
         if theta == R::ONE {
             out.copy_from_slice(self.segment.y_new);
         } else if theta == R::ZERO {
             out.copy_from_slice(self.segment.start.y);
-        } else if !self.stepper.refine(system, &self.segment, theta, out, self.stats) {
+        } else if !self.refine(system, theta, out, interrupted) {
+            if interrupted() {
+                return false;
+            }
             self.stepper.interpolate(system, &self.segment, theta, out, self.stats);
         }
+        true
+    }
+
+    fn refine(&mut self, system: &mut S, theta: R, out: &mut [R], interrupted: &mut dyn FnMut() -> bool) -> bool {
+        let mut context = Context { stats: &mut *self.stats, interrupted };
+        self.stepper.refine(system, &self.segment, theta, out, &mut context)
     }
 
     /// `t` as a fraction of the step, in [0, 1].

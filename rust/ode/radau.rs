@@ -300,7 +300,14 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         self.collocation.add_to(theta, out);
     }
 
-    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool {
+    fn refine(
+        &mut self,
+        system: &mut S,
+        segment: &Segment<'_, R>,
+        theta: R,
+        out: &mut [R],
+        context: &mut Context<'_>,
+    ) -> bool {
         let method = self.last.1;
         let Self { methods, collocation, stages, .. } = self;
         let n = out.len();
@@ -310,8 +317,7 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         }
         // Begun from the dense output, not from an extrapolation: the rate of the step says nothing about this one.
         self.stages.forget_rate();
-        let mut context = Context { stats, interrupted: &mut || false };
-        let result = self.newton(method, system, segment.start, theta * segment.h, &mut context);
+        let result = self.newton(method, system, segment.start, theta * segment.h, context);
         self.stages.forget_rate();
         let increment = self.stages.end(self.methods[method].tableau.stages());
         for ((out, y), z) in out.iter_mut().zip(segment.start.y).zip(increment) {

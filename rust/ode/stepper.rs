@@ -73,8 +73,16 @@ pub trait Stepper<R: Real, S: System<R>> {
     /// Dense output of the accepted step at the fraction `theta` of it.
     fn interpolate(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats);
 
-    /// The accepted step cut at the fraction `theta`, as accurate as a step of that length. False if that failed.
-    fn refine(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) -> bool;
+    /// The accepted step cut at the fraction `theta`, as accurate as a step of that length. False if that failed, or if
+    /// the caller wanted to end.
+    fn refine(
+        &mut self,
+        system: &mut S,
+        segment: &Segment<'_, R>,
+        theta: R,
+        out: &mut [R],
+        context: &mut Context<'_>,
+    ) -> bool;
 
     /// True if stability has limited the steps of late.
     fn is_stiff(&self) -> bool {

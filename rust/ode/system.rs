@@ -38,9 +38,9 @@ pub trait System<R: Real> {
         }
     }
 
-    /// Told after every accepted step (and after all use of its dense output): the system may change the
-    /// representation of the state in place, for instance by moving `y` into an exactly kept reference. Differences
-    /// of states must keep their meaning. True if `y` was changed.
+    /// Told after every accepted step at which the observer does not stop (and after all use of its dense output): the
+    /// system may change the representation of the state in place, for instance by moving `y` into an exactly kept
+    /// reference. Differences of states must keep their meaning. True if `y` was changed.
     fn accepted(&mut self, _t: R, _y: &mut [R]) -> bool {
         false
     }

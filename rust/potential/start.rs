@@ -4,6 +4,7 @@
 //! `β = ¼(A e^{2G} − B e^{−2G})`, and `κ = √(AB)` decides the regime (THEORY §1). Only ln A and ln B are kept, in double-double:
 //! the scale of a start is an exponent, and 10^-100000 loses no digit.
 
+use super::diagonal::HyperbolicEntropy;
 use crate::real::{DoubleDouble, Real, two_prod, two_sum};
 
 /// ln A and ln B of every coordinate; −∞ where a coordinate is one-sided (`A = 0`: β ≤ 0, `B = 0`: β ≥ 0).
@@ -53,6 +54,14 @@ impl Start {
             (log_kappa, log_kappa)
         };
         log_scale.into_iter().zip(shape).map(log_kappa).collect()
+    }
+
+    /// `D_Q(β, β(0))`, the sum over the coordinates. `β` has one entry for each.
+    #[must_use]
+    pub fn divergence(&self, beta: &[f64]) -> f64 {
+        let logs = self.log_a.iter().zip(&self.log_b);
+        let each = logs.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() });
+        each.zip(beta).map(|(q, beta)| q.value(*beta)).sum()
     }
 
     /// From ln κ and the predictor β(0) at the start: `AB = κ²`, `A − B = 4β(0)`, so `ln(A/B)/2 = arcsinh(2β(0)/κ)`.

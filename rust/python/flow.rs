@@ -3,19 +3,20 @@
 use std::time::Instant;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
-use super::interrupt::{run, run_or_raise};
+use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
-use crate::flow::{Method, Options, Stats};
+use crate::flow::{Method, Observable, Options, Stats};
 use crate::limit::diagonal;
 
 /// The trajectory from one start.
 #[pyfunction]
-#[pyo3(signature = (X, y, start, weights, times, rtol, tol, method, max_steps, max_seconds, n_jobs))]
+#[pyo3(signature = (X, y, start, weights, times, rtol, tol, method, max_steps, max_seconds, observables, save_beta,
+    progress, n_jobs))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
 pub fn diagonal_flow<'py>(
     py: Python<'py>,
@@ -29,6 +30,9 @@ pub fn diagonal_flow<'py>(
     method: &str,
     max_steps: Option<u64>,
     max_seconds: Option<f64>,
+    observables: Vec<String>,
+    save_beta: bool,
+    progress: Option<Py<PyAny>>,
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
@@ -37,17 +41,40 @@ pub fn diagonal_flow<'py>(
     let method = named(method)?;
     let problem = Problem { x, y, start: &start, weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
-    let options = Options { times, rtol, tol, method, max_steps, max_seconds };
+    let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
+    let options =
+        Options { times, rtol, tol, method, max_steps, max_seconds, observables: &observables, save_beta, end: &[] };
     let clock = Instant::now();
-    let (flow, interruption) = run(py, n_jobs, |stop| gradient_flow(&problem, &options, &|| stop()))?;
+    let (flow, interruption) = run_reporting(py, n_jobs, progress.as_ref(), |monitor| {
+        if !observables.contains(&Observable::Distance) {
+            return gradient_flow(&problem, &options, monitor);
+        }
+        let goal = diagonal::Options { bounds: false, ..diagonal::Options::default() };
+        let end = diagonal::limit(x, y, &start, &goal, &|| monitor.interrupted()).beta;
+        // The budget is that of the whole call; what is left of it is above 0, or the flow would not accept it.
+        let left = |seconds: f64| (seconds - clock.elapsed().as_secs_f64()).max(f64::MIN_POSITIVE);
+        let max_seconds = max_seconds.map(left);
+        gradient_flow(&problem, &Options { end: &end, max_seconds, ..options.clone() }, monitor)
+    })?;
     let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
+    // Rows to look at are what somebody who pressed Ctrl-C gets; any other error is the caller's own.
+    let interrupted = match interruption {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
+        found => found.is_some(),
+    };
     let stats = stats_out(py, &flow.stats, clock.elapsed().as_secs_f64())?;
-    let (count, d) = (flow.times.len(), x.d());
+    let d = x.d();
+    let count = flow.beta.len() / d;
     let weights = method == Method::Weights;
     let out = PyDict::new(py);
     out.set_item("t", vector(py, flow.times))?;
     out.set_item("beta", matrix(py, flow.beta, count, d)?)?;
     out.set_item("loss", vector(py, flow.loss))?;
+    let columns = PyDict::new(py);
+    for (observable, column) in observables.iter().zip(flow.observables) {
+        columns.set_item(observable.name(), vector(py, column))?;
+    }
+    out.set_item("observables", columns)?;
     // The path that was integrated: G, or the weights.
     let path = if weights {
         PyArray1::from_vec(py, flow.parameters).reshape([count, 4, d])?.into_any()
@@ -58,7 +85,7 @@ pub fn diagonal_flow<'py>(
     out.set_item("multipliers", if weights { None } else { Some(matrix(py, flow.multipliers, count, x.n())?) })?;
     out.set_item("status", flow.status.name())?;
     out.set_item("stats", stats)?;
-    out.set_item("interrupted", interruption.is_some())?;
+    out.set_item("interrupted", interrupted)?;
     Ok(out)
 }
 
@@ -92,6 +119,11 @@ fn weights_in<'a>(arrays: &'a WeightArrays<'_>) -> PyResult<Weights<'a>> {
         v_minus: v_minus.as_slice()?,
         log_magnitude: log_magnitude.as_slice()?,
     })
+}
+
+fn observable(name: &str) -> PyResult<Observable> {
+    Observable::named(name)
+        .ok_or_else(|| PyValueError::new_err(format!("observables must be known names: got '{name}'")))
 }
 
 fn named(method: &str) -> PyResult<Method> {

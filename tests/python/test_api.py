@@ -62,6 +62,7 @@ def test_the_public_names_are_these():
         "DiagonalNetwork",
         "Flow",
         "FlowInterrupted",
+        "FlowProgress",
         "HyperbolicEntropy",
         "KKTReport",
         "Limit",
@@ -103,6 +104,10 @@ def test_options_are_the_ones_that_work():
         "method": "auto",
         "max_steps": None,
         "max_seconds": None,
+        "time_unit": "flow",
+        "observables": (),
+        "save_beta": True,
+        "progress": None,
         "on_interrupt": "raise",
         "n_jobs": None,
     }

@@ -51,6 +51,7 @@ def regression(n_samples=2, n_features=3, n_nonzero=1, **change):
 
 
 REAL = "must be an array of real numbers"
+OBSERVABLES = "'loss', 'residual', 'l1_norm', 'l2_norm', 'max_norm', 'potential', 'distance'"
 RTOL = "rtol must be in [1e-14, 0.1] (1e-14 is the floor of double precision)"
 TOL = "tol must be in [1e-16, 0.1] (1e-16 is the round-off of y)"
 
@@ -133,6 +134,30 @@ FLOW = [
     ({"max_seconds": 0}, "max_seconds must be a positive finite number: got 0"),
     ({"max_seconds": NAN}, "max_seconds must be a positive finite number: got nan"),
     ({"max_seconds": INF}, "max_seconds must be a positive finite number: got inf"),
+    ({"observables": "loss"}, "observables must be a sequence of names: got 'loss'"),
+    ({"observables": 3}, "observables must be a sequence of names: got 3"),
+    ({"observables": None}, "observables must be a sequence of names: got None"),
+    ({"observables": ["loss", "l3_norm"]}, f"observables[1] must be one of {OBSERVABLES}: got 'l3_norm'"),
+    ({"observables": [1]}, f"observables[0] must be one of {OBSERVABLES}: got 1"),
+    ({"observables": ["loss", "loss"]}, "observables must not repeat a name: got 'loss' twice"),
+    ({"save_beta": 0}, "save_beta must be True or False: got 0"),
+    ({"save_beta": None}, "save_beta must be True or False: got None"),
+    ({"progress": 3}, "progress must be True, False or a function of a FlowProgress: got 3"),
+    ({"progress": "bar"}, "progress must be True, False or a function of a FlowProgress: got 'bar'"),
+    ({"time_unit": "seconds"}, "time_unit must be one of 'flow', 'log_scale': got 'seconds'"),
+    ({"time_unit": 1.0}, "time_unit must be one of 'flow', 'log_scale': got 1.0"),
+    (
+        {"time_unit": "log_scale", "net": ib.DiagonalNetwork.from_scale_shape(2, scale=1.0)},
+        "time_unit 'log_scale' needs a scale below 1: got ln(scale) = 0; allowed here is 'flow'",
+    ),
+    (
+        {"time_unit": "log_scale", "net": ib.DiagonalNetwork.from_scale_shape(2, log_scale=[-1.0, 4.0])},
+        "time_unit 'log_scale' needs a scale below 1: got ln(scale) = 1.5; allowed here is 'flow'",
+    ),
+    (
+        {"time_unit": "log_scale", "t": [1.0, 1e308], "net": ib.DiagonalNetwork.from_scale_shape(2, log_scale=-100.0)},
+        "t must be finite in the time of the flow: got 1e+308 units of 100",
+    ),
     ({"on_interrupt": "ignore"}, "on_interrupt must be one of 'raise', 'return': got 'ignore'"),
 ]
 

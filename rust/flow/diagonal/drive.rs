@@ -7,6 +7,8 @@ use super::raw;
 use super::stopping::{Goal, Stopping, norm};
 use super::table::Table;
 use super::watch::{Budget, Plan, Watch};
+use crate::flow::monitor::{Monitor, Way, arrived};
+use crate::flow::observable::Observable;
 use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
 use crate::ode::{self, Explicit, Radau, integrate};
 
@@ -21,22 +23,20 @@ const RTOL: (f64, f64, &str) = (1e-14, 0.1, "in [1e-14, 0.1], the floor of binar
 
 /// The trajectory of gradient flow from `problem.start`, row by row, and why it ended.
 ///
-/// `interrupt` is polled before every trial step and every Newton iteration; true ends the run with the rows so far.
+/// `monitor` is asked before every trial step, every Newton iteration and every batch of rows whether to go on; if not, the
+/// run ends with the rows so far.
 ///
 /// # Errors
 /// [`Invalid`] where an argument is not allowed. A run that cannot be finished is not an error: its
 /// [`Status`] says why.
-pub fn gradient_flow(
-    problem: &Problem<'_>,
-    options: &Options<'_>,
-    interrupt: &dyn Fn() -> bool,
-) -> Result<Flow, Invalid> {
+pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
-    validate(options)?;
+    validate(problem, options)?;
     if options.method == Method::Weights {
-        return raw::gradient_flow(problem, options, interrupt);
+        return raw::gradient_flow(problem, options, monitor);
     }
-    let prepared = Prepared::of(problem);
+    let budget = Budget::new(options.max_seconds, monitor);
+    let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
     let reference = prepared.reference(problem);
     let residual_rtol = if options.times.is_some() { options.rtol } else { UNASKED * options.rtol };
     let mut flow = DualFlow::new(&prepared, reference.clone(), (options.rtol, residual_rtol));
@@ -45,6 +45,9 @@ pub fn gradient_flow(
         let largest =
             problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
         return Err(Invalid::Value { name: "net", found: largest, expected: "of ln kappa below 709 for a flow" });
+    }
+    if monitor.interrupted() {
+        return Ok(Flow::interrupted(options));
     }
     let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| prepared.scaled_time(*t)).collect());
     let end = scaled.as_ref().map_or(f64::INFINITY, |times| times.last().copied().unwrap_or(0.0));
@@ -57,15 +60,19 @@ pub fn gradient_flow(
     let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
     let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
     let stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides);
-    let budget = Budget::new(options.max_seconds, interrupt);
-    let mut watch = Watch::new(Table::new(&prepared, problem.x), stopping, plan, budget, &flow);
+    let table = Table::new(&prepared, problem, options);
+    let way = Way::of_residuals(table.size_of(&flow.here.residual), table.size_of(&[goal.tol * goal.size]));
+    let mut watch = Watch::new(table, stopping, plan, budget, way, &flow);
     let (state, status, stats) = if watch.verdict.is_some() || end == 0.0 {
         (vec![0.0; flow.x.n()], Status::ReachedEnd, Stats::default())
     } else {
         run(method, &mut flow, end, options, &mut watch)
     };
     let status = watch.finish(&flow, &state, status);
-    Ok(watch.table.finish(status, stats))
+    let residual = watch.table.size_of(&flow.here.residual);
+    let rows = watch.table.finish(status, stats);
+    arrived(monitor, &rows, residual);
+    Ok(rows)
 }
 
 /// Integrate to `end` with the watch; the last state, why the integrator ended, what it cost.
@@ -112,7 +119,7 @@ fn first_time(flow: &DualFlow<'_>) -> f64 {
     0.01 * flow.samples / (2.0 * peak(&rates)).max(fastest)
 }
 
-fn validate(options: &Options<'_>) -> Result<(), Invalid> {
+fn validate(problem: &Problem<'_>, options: &Options<'_>) -> Result<(), Invalid> {
     let value =
         |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
     value("rtol", options.rtol, (RTOL.0..=RTOL.1).contains(&options.rtol), RTOL.2)?;
@@ -120,6 +127,9 @@ fn validate(options: &Options<'_>) -> Result<(), Invalid> {
     value("max_steps", 0.0, options.max_steps != Some(0), "at least 1")?;
     let seconds = options.max_seconds.unwrap_or(1.0);
     value("max_seconds", seconds, seconds > 0.0, "positive")?;
+    if options.observables.contains(&Observable::Distance) && options.end.len() != problem.x.d() {
+        return Err(Invalid::Length { name: "end", found: options.end.len(), expected: problem.x.d() });
+    }
     let Some(times) = options.times else { return Ok(()) };
     value("t", f64::NAN, !times.is_empty(), "not empty")?;
     let mut last = f64::NEG_INFINITY;

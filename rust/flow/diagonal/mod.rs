@@ -9,7 +9,7 @@
 //! | is it over? | `stopping` |
 //! | rows and budgets | `watch`, `record`, `table` |
 //! | every weight at any time, and what is conserved | `parameters` |
-//! | the cross-check that shares none of this | `raw` |
+//! | the cross-check that shares none of this | `raw`, `raw_table` |
 //!
 //! # Source
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
@@ -21,6 +21,7 @@ mod prepare;
 mod problem;
 mod range;
 mod raw;
+mod raw_table;
 mod record;
 mod reference;
 mod shifts;

@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
 use super::stopping::Goal;
+use crate::flow::monitor::Monitor;
 use crate::flow::outcome::Status;
 use crate::linalg::{Rows, ThinQr};
 use crate::real::{DoubleDouble, Real};
@@ -50,7 +51,8 @@ pub(super) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    pub(super) fn of(problem: &Problem<'a>) -> Self {
+    /// None if the caller wants to end before it is ready: on large data each factorization takes its time.
+    pub(super) fn of(problem: &Problem<'a>, monitor: &dyn Monitor) -> Option<Self> {
         let (x, y) = (problem.x, problem.y);
         let scale = (extreme(x.data()), extreme(y));
         let columns = moving_columns(problem);
@@ -74,9 +76,9 @@ impl<'a> Prepared<'a> {
         };
         prepared.size = peak(&prepared.targets);
         if prepared.size > 0.0 {
-            prepared.project(x);
+            prepared.project(x, monitor)?;
         }
-        prepared
+        (!monitor.interrupted()).then_some(prepared)
     }
 
     /// The reduced data.
@@ -86,8 +88,12 @@ impl<'a> Prepared<'a> {
 
     /// Where the reduced flow is going.
     pub(super) fn goal(&self, tol: f64, at_tolerance: bool) -> Goal {
-        let rotated = self.tall.is_some();
-        Goal { tol, size: self.size, end: self.end, rotated, at_tolerance }
+        Goal { tol, size: self.size, end: self.end, rotated: self.is_rotated(), at_tolerance }
+    }
+
+    /// True if the reduced rows are not the original ones, so that their residuals are others.
+    pub(super) fn is_rotated(&self) -> bool {
+        self.tall.is_some()
     }
 
     /// The part of the original targets that can be fitted.
@@ -169,15 +175,18 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Reduce `N > d` rows to `d`, and the targets to what can be fitted.
-    fn project(&mut self, full: Rows<'_>) {
+    /// Reduce `N > d` rows to `d`, and the targets to what can be fitted. None if the caller wants to end.
+    fn project(&mut self, full: Rows<'_>, monitor: &dyn Monitor) -> Option<()> {
+        let patient = || (!monitor.interrupted()).then_some(());
         let (n, d) = (self.n, self.d);
         if n <= d && surely_independent(self.x()) {
-            return;
+            return Some(());
         }
+        patient()?;
         let y = self.targets.clone();
         let original = if n > d && d > 0 {
             let qr = ThinQr::of(self.x());
+            patient()?;
             self.targets = qr.apply_qt(&y);
             self.n = d;
             Some(core::mem::replace(&mut self.data, Cow::Owned(qr.r_rows().data().to_vec())))
@@ -185,6 +194,7 @@ impl<'a> Prepared<'a> {
             None
         };
         let range = Range::of(self.x());
+        patient()?;
         let mut fitted = vec![0.0; d];
         range.solve(&self.targets, &mut fitted);
         let rest = LeftOver::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &fitted);
@@ -199,6 +209,7 @@ impl<'a> Prepared<'a> {
         self.x().apply(&fitted, &mut targets);
         self.targets = targets;
         self.tall = original.map(|data| (range, data));
+        Some(())
     }
 }
 

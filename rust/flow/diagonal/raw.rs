@@ -4,8 +4,10 @@
 
 use super::prepare::{Prepared, peak};
 use super::problem::{Invalid, Problem, Weights};
+use super::raw_table::{RawTable, predictor, residual, split};
 use super::stopping::{Goal, Stopping};
 use super::watch::{Budget, spread};
+use crate::flow::monitor::{Monitor, Progress, Way, arrived};
 use crate::flow::outcome::{Flow, Options, Stats, Status};
 use crate::linalg::Rows;
 use crate::ode::{self, Action, Explicit, Observer, Step, System, integrate};
@@ -29,26 +31,6 @@ struct RawFlow<'a> {
     gradient: Vec<f64>,
     /// `1/√(u² + v²)` of both pairs of each coordinate; 0 for pairs that are 0 and never move.
     weights: Vec<f64>,
-}
-
-/// Where u₊, v₊, u₋, v₋ start in the state.
-fn split(state: &[f64]) -> [&[f64]; 4] {
-    let d = state.len() / 4;
-    [&state[..d], &state[d..2 * d], &state[2 * d..3 * d], &state[3 * d..]]
-}
-
-/// β of the weights.
-fn predictor(state: &[f64]) -> Vec<f64> {
-    let [u_plus, v_plus, u_minus, v_minus] = split(state);
-    let products = u_plus.iter().zip(v_plus).zip(u_minus.iter().zip(v_minus));
-    products.map(|((up, vp), (um, vm))| up * vp - um * vm).collect()
-}
-
-/// `y − Xβ`, sums in the order of the columns.
-fn residual(x: Rows<'_>, y: &[f64], beta: &[f64], out: &mut [f64]) {
-    for (n, (out, y)) in out.iter_mut().zip(y).enumerate() {
-        *out = y - x.row(n).iter().zip(beta).map(|(x, beta)| x * beta).sum::<f64>();
-    }
 }
 
 impl System<f64> for RawFlow<'_> {
@@ -104,12 +86,14 @@ impl System<f64> for RawFlow<'_> {
 /// Saves rows at given times, or only looks for the end.
 struct RawWatch<'p, 'i> {
     times: &'p [f64],
-    rows: Vec<f64>,
-    row_times: Vec<f64>,
+    table: RawTable<'p>,
     stopping: Stopping<'p>,
     targets: &'p [f64],
+    /// `max|r|` where the flow was judged last.
+    largest: f64,
     verdict: Option<Status>,
     budget: Budget<'i>,
+    way: Way,
 }
 
 impl RawWatch<'_, '_> {
@@ -117,23 +101,36 @@ impl RawWatch<'_, '_> {
         let beta = predictor(state);
         let mut r = vec![0.0; x.n()];
         residual(x, self.targets, &beta, &mut r);
+        self.largest = peak(&r);
         self.stopping.judge(&beta, &r)
     }
 
-    fn push(&mut self, time: f64, state: &[f64]) {
-        self.row_times.push(time);
-        self.rows.extend_from_slice(state);
+    /// Rows at the requested times inside a step. False if the run was told to end before they were all there.
+    fn rows_inside<'a>(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> bool {
+        let mut state = vec![0.0; flow.dim()];
+        while let Some(time) = self.times.get(self.table.len()).filter(|time| **time <= step.t_new) {
+            if self.budget.is_spent() || !step.refined_at(flow, *time, &mut state, &mut || self.budget.is_spent()) {
+                return false;
+            }
+            self.table.push(*time, &state);
+        }
+        true
     }
 }
 
 impl<'a> Observer<f64, RawFlow<'a>> for RawWatch<'_, '_> {
     fn step(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> Action<f64> {
-        let mut state = vec![0.0; flow.dim()];
-        while let Some(time) = self.times.get(self.row_times.len()).filter(|time| **time <= step.t_new) {
-            step.refined_at(flow, *time, &mut state);
-            self.push(*time, &state);
+        if !self.rows_inside(flow, step) {
+            return Action::Stop;
         }
         self.verdict = self.judge(flow.x, step.y_new());
+        let fraction = if self.times.is_empty() {
+            self.way.at_residual(self.largest)
+        } else {
+            self.way.at_rows(self.times, self.table.len(), step.t_new)
+        };
+        let (time, residual, steps) = (step.t_new, self.largest, step.stats().accepted);
+        self.budget.monitor.progress(Progress { time, residual, steps, fraction });
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }
 
@@ -158,27 +155,29 @@ struct Setting<'p> {
     targets: Vec<f64>,
     goal: Goal,
     sides: Vec<(bool, bool)>,
-    interrupt: &'p dyn Fn() -> bool,
+    monitor: &'p dyn Monitor,
 }
 
 impl<'p> Setting<'p> {
-    /// Integrate to `end` and save rows at `times`.
-    fn pass(&'p self, times: &'p [f64], end: f64, at_tolerance: bool) -> Pass<'p, 'p> {
+    /// Integrate to `end` and save rows at `times`; `part` is the part of the whole way that this is.
+    fn pass(&'p self, times: &'p [f64], end: f64, at_tolerance: bool, part: (f64, f64)) -> Pass<'p, 'p> {
         let (x, y) = (self.problem.x, self.problem.y);
         let goal = Goal { at_tolerance, ..self.goal };
         let mut watch = RawWatch {
             times,
-            rows: Vec::new(),
-            row_times: Vec::new(),
+            table: RawTable::new(self.problem, &self.targets, self.options),
             stopping: Stopping::new(x, &self.targets, goal, self.sides.clone()),
             targets: &self.targets,
+            largest: 0.0,
             verdict: None,
-            budget: Budget::new(self.options.max_seconds, self.interrupt),
+            budget: Budget::new(self.options.max_seconds, self.monitor),
+            way: Way::of_residuals(0.0, 0.0),
         };
         if times.first() == Some(&0.0) {
-            watch.push(0.0, &self.start);
+            watch.table.push(0.0, &self.start);
         }
         watch.verdict = watch.judge(x, &self.start);
+        watch.way = Way::of_residuals(watch.largest, goal.tol * goal.size).part(part.0, part.1);
         if watch.verdict.is_some() || end <= 0.0 {
             let last = (0.0, self.start.clone());
             return Pass { watch, last, status: Status::ReachedEnd, stats: Stats::default() };
@@ -210,22 +209,6 @@ impl<'p> Setting<'p> {
     fn status(pass: &Pass<'_, '_>) -> Status {
         pass.watch.verdict.or(pass.watch.budget.verdict()).unwrap_or(pass.status)
     }
-
-    /// The rows of the states.
-    fn rows(&self, times: Vec<f64>, states: Vec<f64>, status: Status, stats: Stats) -> Flow {
-        let (x, samples) = (self.problem.x, self.problem.x.n() as f64);
-        let mut flow = Flow { status, stats, ..Flow::empty() };
-        let mut r = vec![0.0; x.n()];
-        for state in states.chunks_exact(4 * x.d()) {
-            let beta = predictor(state);
-            residual(x, self.problem.y, &beta, &mut r);
-            flow.loss.push(r.iter().map(|r| r * r).sum::<f64>() / (2.0 * samples));
-            residual(x, &self.targets, &beta, &mut r);
-            flow.residual.push(peak(&r));
-            flow.beta.extend(beta);
-        }
-        Flow { times, parameters: states, ..flow }
-    }
 }
 
 /// [`gradient_flow`](super::gradient_flow) in the raw weights. Without times, a first pass finds the end, a second one
@@ -233,40 +216,44 @@ impl<'p> Setting<'p> {
 pub(super) fn gradient_flow(
     problem: &Problem<'_>,
     options: &Options<'_>,
-    interrupt: &dyn Fn() -> bool,
+    monitor: &dyn Monitor,
 ) -> Result<Flow, Invalid> {
     let weights = problem.weights.ok_or(Invalid::NoWeights)?;
     let start = representable(&weights)?;
-    let prepared = Prepared::of(problem);
+    let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
     let (targets, goal) = (prepared.reachable(problem.y), prepared.goal(options.tol, true));
     let goal = Goal { size: peak(&targets), rotated: false, ..goal };
     let sides = sides(&weights);
-    let setting = Setting { problem, options, start, targets, goal, sides, interrupt };
+    let setting = Setting { problem, options, start, targets, goal, sides, monitor };
     if let Some(times) = options.times {
-        let mut pass = setting.pass(times, times.last().copied().unwrap_or(0.0), false);
+        let mut pass = setting.pass(times, times.last().copied().unwrap_or(0.0), false, (0.0, 1.0));
         if pass.watch.verdict.is_some() {
             // Nothing moves any more.
-            for time in &times[pass.watch.row_times.len()..] {
-                pass.watch.push(*time, &pass.last.1);
+            for time in &times[pass.watch.table.len()..] {
+                pass.watch.table.push(*time, &pass.last.1);
             }
         }
-        let reached = pass.watch.row_times.len() == times.len();
+        let reached = pass.watch.table.len() == times.len();
         let status = if reached { Status::ReachedEnd } else { Setting::status(&pass) };
-        return Ok(setting.rows(pass.watch.row_times, pass.watch.rows, status, pass.stats));
+        let rows = pass.watch.table.finish(status, pass.stats);
+        arrived(monitor, &rows, pass.watch.largest);
+        return Ok(rows);
     }
-    let first = setting.pass(&[], f64::INFINITY, true);
+    let first = setting.pass(&[], f64::INFINITY, true, (0.0, 0.5));
     let (status, end) = (Setting::status(&first), first.last.0);
     let mut times = vec![0.0];
     if end > 0.0 {
         times.extend(spread(0.0, end));
     }
-    let second = setting.pass(&times, end, false);
-    let (mut row_times, mut rows) = (second.watch.row_times, second.watch.rows);
-    if row_times.last() < Some(&end) {
-        row_times.push(end);
-        rows.extend(first.last.1);
+    let mut second = setting.pass(&times, end, false, (0.5, 1.0));
+    if second.watch.table.last_time() < Some(end) {
+        second.watch.table.push(end, &first.last.1);
     }
-    Ok(setting.rows(row_times, rows, status, first.stats))
+    let interrupted = second.watch.budget.verdict() == Some(Status::Interrupted);
+    let status = if interrupted { Status::Interrupted } else { status };
+    let rows = second.watch.table.finish(status, first.stats);
+    arrived(monitor, &rows, first.watch.largest);
+    Ok(rows)
 }
 
 /// The start as numbers.

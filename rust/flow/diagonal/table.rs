@@ -1,25 +1,40 @@
 //! The rows of the result: states of the reduced flow in, columns of a [`Flow`] out. Knows no integrator.
 
 use super::prepare::{Prepared, peak};
+use super::problem::Problem;
 use super::reference::Reference;
-use crate::flow::outcome::{Flow, Stats, Status};
-use crate::linalg::Rows;
+use crate::flow::observable::{Columns, Row};
+use crate::flow::outcome::{Flow, Options, Stats, Status};
 use crate::real::{DoubleDouble, Real};
 
 /// States that go through the data together.
-const BATCH: usize = 16;
+pub(super) const BATCH: usize = 16;
 
 /// Rows so far.
-#[derive(Debug)]
 pub(super) struct Table<'p> {
     prepared: &'p Prepared<'p>,
-    original: Rows<'p>,
+    problem: &'p Problem<'p>,
+    /// What can be fitted of the original targets, where the reduced rows are others.
+    targets: Option<Vec<f64>>,
+    columns: Columns<'p>,
+    /// Keep the vectors of every row, not of the last one only.
+    save_beta: bool,
+    /// β of the row at hand.
+    beta: Vec<f64>,
     flow: Flow,
 }
 
 impl<'p> Table<'p> {
-    pub(super) fn new(prepared: &'p Prepared<'p>, original: Rows<'p>) -> Self {
-        Self { prepared, original, flow: Flow::empty() }
+    pub(super) fn new(prepared: &'p Prepared<'p>, problem: &'p Problem<'p>, options: &Options<'p>) -> Self {
+        Self {
+            prepared,
+            problem,
+            targets: prepared.is_rotated().then(|| prepared.reachable(problem.y)),
+            columns: Columns::new(options.observables, options.end),
+            save_beta: options.save_beta,
+            beta: vec![0.0; problem.x.d()],
+            flow: Flow::empty(),
+        }
     }
 
     /// One row for each of the reduced `times`: the states `ν_ref + Δν`, `Δν` one after another in `states`.
@@ -40,38 +55,81 @@ impl<'p> Table<'p> {
             for (k, time) in times.iter().enumerate() {
                 let residual = &mut residual[k * n..(k + 1) * n];
                 residual.iter_mut().zip(&self.prepared.targets).for_each(|(r, y)| *r = y - *r);
-                self.flow.times.push(self.prepared.time(*time));
-                self.flow.loss.push(self.prepared.loss(residual));
-                self.flow.residual.push(self.prepared.in_units_of_y(peak(residual)));
-                self.push_vectors(
-                    reference,
-                    &states[k * n..(k + 1) * n],
-                    &g[k * d..(k + 1) * d],
-                    &beta[k * d..(k + 1) * d],
-                );
+                self.push_numbers(*time, &beta[k * d..(k + 1) * d], residual);
+                if self.save_beta || k + 1 == times.len() {
+                    self.push_vectors(reference, &states[k * n..(k + 1) * n], &g[k * d..(k + 1) * d]);
+                }
             }
         }
     }
 
-    /// β, G and ν of one row.
-    fn push_vectors(&mut self, reference: &Reference, state: &[f64], g: &[f64], beta: &[f64]) {
-        let flow = &mut self.flow;
-        let row = extend(&mut flow.beta, self.original.d());
-        self.prepared.predictor(beta, row);
+    /// Rows at `times` that all have the same state.
+    pub(super) fn push_same(&mut self, reference: &Reference, times: &[f64], state: &[f64]) {
+        let Some((first, others)) = times.split_first() else { return };
+        self.push(reference, &[*first], state);
+        let Flow { times, loss, .. } = &mut self.flow;
+        times.extend(others.iter().map(|time| self.prepared.time(*time)));
+        loss.resize(times.len(), loss.last().copied().unwrap_or(f64::NAN));
+        self.columns.repeat(others.len());
+        if self.save_beta {
+            let (n, d) = (self.problem.x.n(), self.problem.x.d());
+            let Flow { beta, dual, dual_low, multipliers, multipliers_low, .. } = &mut self.flow;
+            for (rows, width) in [(beta, d), (dual, d), (dual_low, d), (multipliers, n), (multipliers_low, n)] {
+                let last = rows.len() - width;
+                (0..others.len()).for_each(|_| rows.extend_from_within(last..last + width));
+            }
+        }
+    }
+
+    /// Time, loss and observables of one row, whose β is left in `self.beta`.
+    fn push_numbers(&mut self, time: f64, beta: &[f64], residual: &[f64]) {
+        self.prepared.predictor(beta, &mut self.beta);
+        let loss = self.prepared.loss(residual);
+        self.flow.times.push(self.prepared.time(time));
+        self.flow.loss.push(loss);
+        let (problem, beta) = (self.problem, &self.beta);
+        let residual = || match &self.targets {
+            None => self.prepared.in_units_of_y(peak(residual)),
+            Some(targets) => {
+                let mut fitted = vec![0.0; targets.len()];
+                problem.x.apply(beta, &mut fitted);
+                fitted.iter().zip(targets).fold(0.0, |most: f64, (fitted, y)| most.max((y - fitted).abs()))
+            }
+        };
+        let potential = || problem.start.divergence(beta);
+        self.columns.push(&Row { beta, loss, residual: &residual, potential: &potential });
+    }
+
+    /// β, G and ν of the row whose numbers were pushed last.
+    fn push_vectors(&mut self, reference: &Reference, state: &[f64], g: &[f64]) {
+        let (n, d) = (self.problem.x.n(), self.problem.x.d());
+        let Flow { beta, dual, dual_low, multipliers, multipliers_low, .. } = &mut self.flow;
+        if !self.save_beta {
+            [&mut *beta, dual, dual_low, multipliers, multipliers_low].into_iter().for_each(Vec::clear);
+        }
+        beta.extend_from_slice(&self.beta);
         let sum = |(reference, delta): (&DoubleDouble, &f64)| *reference + DoubleDouble::from_f64(*delta);
-        let dual: Vec<DoubleDouble> = reference.g().iter().zip(g).map(sum).collect();
-        let (high, low): (Vec<f64>, Vec<f64>) = dual.iter().map(|g| (g.to_f64(), g.low())).unzip();
-        self.prepared.all_columns(&high, extend(&mut flow.dual, self.original.d()));
-        self.prepared.all_columns(&low, extend(&mut flow.dual_low, self.original.d()));
+        let g: Vec<DoubleDouble> = reference.g().iter().zip(g).map(sum).collect();
+        let (high, low): (Vec<f64>, Vec<f64>) = g.iter().map(|g| (g.to_f64(), g.low())).unzip();
+        self.prepared.all_columns(&high, extend(dual, d));
+        self.prepared.all_columns(&low, extend(dual_low, d));
         let nu: Vec<DoubleDouble> = reference.nu().iter().zip(state).map(sum).collect();
-        let high = extend(&mut flow.multipliers, self.original.n());
-        let low = extend(&mut flow.multipliers_low, self.original.n());
-        self.prepared.multipliers(&nu, high, low);
+        self.prepared.multipliers(&nu, extend(multipliers, n), extend(multipliers_low, n));
+    }
+
+    /// The residual `r` of the reduced problem, `max|r|` in the units of y.
+    pub(super) fn size_of(&self, residual: &[f64]) -> f64 {
+        self.prepared.in_units_of_y(peak(residual))
+    }
+
+    /// A time of the reduced problem in that of the original one.
+    pub(super) fn time(&self, scaled: f64) -> f64 {
+        self.prepared.time(scaled)
     }
 
     /// The result.
     pub(super) fn finish(self, status: Status, stats: Stats) -> Flow {
-        Flow { status, stats, ..self.flow }
+        Flow { status, stats, observables: self.columns.into_values(), ..self.flow }
     }
 }
 

@@ -3,10 +3,11 @@
 mod endings;
 mod golden;
 mod laws;
+mod long;
 mod reductions;
 
 use super::{Problem, Weights, gradient_flow};
-use crate::flow::{Flow, Method, Options};
+use crate::flow::{Flow, Method, Monitor, Observable, Options};
 use crate::linalg::Rows;
 use crate::potential::Start;
 use crate::real::{DoubleDouble, Real};
@@ -57,7 +58,7 @@ impl Case {
         self.flow_until(options, &|| false)
     }
 
-    fn flow_until(&self, options: &Options<'_>, interrupt: &dyn Fn() -> bool) -> Flow {
+    fn flow_until(&self, options: &Options<'_>, interrupt: &dyn Monitor) -> Flow {
         let (log_a, log_b) = self.logs();
         let Some(x) = Rows::new(&self.x, self.n, self.d) else { panic!("shape") };
         let start = Start { log_a, log_b };
@@ -96,6 +97,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     worst / largest
 }
 
+/// Defaults, and `max|r|` of every row.
 fn method(method: Method) -> Options<'static> {
-    Options { method, ..Options::default() }
+    Options { method, observables: &[Observable::Residual], ..Options::default() }
 }

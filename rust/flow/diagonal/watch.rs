@@ -4,7 +4,8 @@ use super::dual::{DualFlow, advance};
 use super::record::{Segment, nodes};
 use super::reference::Reference;
 use super::stopping::Stopping;
-use super::table::Table;
+use super::table::{BATCH, Table};
+use crate::flow::monitor::{Monitor, Progress, Way};
 use crate::flow::outcome::{AUTOMATIC_ROWS, Status};
 use crate::linalg::Rows;
 use crate::ode::{Action, Observer, Step};
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 /// The time of the second automatic row is at most this fraction of the last one, and at least the next.
 const LATEST_FIRST: f64 = 1e-3;
 const EARLIEST_FIRST: f64 = 1e-12;
+/// Rows that an interrupted run without requested times still writes between its first and its last: one batch, for a
+/// Ctrl-C is to be answered within a fifth of a second, and before the end is known there is no row but the first.
+const HASTY_ROWS: usize = BATCH - 1;
 
 /// The observer.
 pub(super) struct Watch<'p, 'i> {
@@ -20,6 +24,7 @@ pub(super) struct Watch<'p, 'i> {
     stopping: Stopping<'p>,
     plan: Plan,
     budget: Budget<'i>,
+    way: Way,
     /// Why the observer stopped the run, if it did.
     pub(super) verdict: Option<Status>,
 }
@@ -47,22 +52,22 @@ pub(super) enum Plan {
 /// Seconds and patience.
 pub(super) struct Budget<'i> {
     deadline: Option<Instant>,
-    interrupt: &'i dyn Fn() -> bool,
+    pub(super) monitor: &'i dyn Monitor,
     /// Which of the two ended the run.
     spent: Option<Status>,
 }
 
 impl<'i> Budget<'i> {
-    pub(super) fn new(max_seconds: Option<f64>, interrupt: &'i dyn Fn() -> bool) -> Self {
+    pub(super) fn new(max_seconds: Option<f64>, monitor: &'i dyn Monitor) -> Self {
         // Times beyond what `Duration` holds are no limit.
         let limit = max_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Self { deadline: limit.and_then(|limit| Instant::now().checked_add(limit)), interrupt, spent: None }
+        Self { deadline: limit.and_then(|limit| Instant::now().checked_add(limit)), monitor, spent: None }
     }
 
     /// True once the budget is used up or the caller has asked to stop.
     pub(super) fn is_spent(&mut self) -> bool {
         if self.spent.is_none() {
-            if (self.interrupt)() {
+            if self.monitor.interrupted() {
                 self.spent = Some(Status::Interrupted);
             } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 self.spent = Some(Status::MaxSeconds);
@@ -84,6 +89,7 @@ impl<'p, 'i> Watch<'p, 'i> {
         stopping: Stopping<'p>,
         mut plan: Plan,
         budget: Budget<'i>,
+        way: Way,
         flow: &DualFlow<'_>,
     ) -> Self {
         let start = vec![0.0; flow.x.n()];
@@ -96,7 +102,7 @@ impl<'p, 'i> Watch<'p, 'i> {
             }
             Plan::Automatic { .. } => table.push(&flow.reference, &[0.0], &start),
         }
-        let mut watch = Self { table, stopping, plan, budget, verdict: None };
+        let mut watch = Self { table, stopping, plan, budget, way, verdict: None };
         watch.verdict = watch.stopping.judge(&flow.here.beta, &flow.here.residual);
         watch
     }
@@ -108,42 +114,113 @@ impl<'p, 'i> Watch<'p, 'i> {
         match &mut self.plan {
             Plan::Given { times, done } => {
                 if self.verdict.is_some() {
-                    let left = &times[*done..];
-                    let states: Vec<f64> = left.iter().flat_map(|_| state.iter().copied()).collect();
-                    self.table.push(&flow.reference, left, &states);
+                    self.table.push_same(&flow.reference, &times[*done..], state);
                     *done = times.len();
                 }
                 if *done == times.len() { Status::ReachedEnd } else { status }
             }
             Plan::Automatic { segments, reference, first } => {
-                replay(&mut self.table, flow.x, reference, segments, *first);
-                status
+                let Some(end) = segments.last().map(|segment| segment.end) else { return status };
+                let times = spread(*first, end);
+                let monitor = self.budget.monitor;
+                let written = replay(&mut self.table, flow.x, reference, segments, &times, monitor);
+                if written == times.len() {
+                    return status;
+                }
+                hasten(&mut self.table, &flow.reference, state, segments, &times[written..]);
+                Status::Interrupted
             }
         }
     }
 }
 
-/// Rows at times spread evenly in ln t over the kept steps, the last one at their end.
-fn replay(table: &mut Table<'_>, x: Rows<'_>, reference: &mut Reference, segments: &[Segment], first: f64) {
-    let Some(end) = segments.last().map(|segment| segment.end) else { return };
-    let mut times = spread(first, end).into_iter().peekable();
+/// Rows at `times` over the kept steps, the last one at their end; how many, for it ends early when it is told to.
+fn replay(
+    table: &mut Table<'_>,
+    x: Rows<'_>,
+    reference: &mut Reference,
+    segments: &[Segment],
+    times: &[f64],
+    monitor: &dyn Monitor,
+) -> usize {
+    let mut written = 0;
     let mut shift = vec![0.0; x.d()];
     for segment in segments {
-        let mut inside = Vec::new();
-        while let Some(time) = times.next_if(|time| *time <= segment.end) {
-            inside.push(time);
+        let inside = times[written..].iter().take_while(|time| **time <= segment.end).count();
+        for batch in times[written..written + inside].chunks(BATCH) {
+            if monitor.interrupted() {
+                return written;
+            }
+            let mut states = vec![0.0; batch.len() * x.n()];
+            for (time, state) in batch.iter().zip(states.chunks_exact_mut(x.n())) {
+                segment.at(*time, state);
+            }
+            table.push(reference, batch, &states);
+            written += batch.len();
         }
-        let mut states = vec![0.0; inside.len() * x.n()];
-        for (time, state) in inside.iter().zip(states.chunks_exact_mut(x.n())) {
-            segment.at(*time, state);
+        if monitor.interrupted() {
+            return written;
         }
-        table.push(reference, &inside, &states);
         x.apply_transposed(segment.last(), &mut shift);
         for z in &mut shift {
             *z *= 2.0;
         }
         advance(reference, x, segment.last(), &shift);
     }
+    written
+}
+
+/// A few rows of `times`, the last among them, in one batch: all of them relative to the end, `Δν = state` from
+/// `reference`. β then carries the rounding of `z = 2XᵀΔν` of the whole way, ε|ln κ| where [`replay`] keeps ε.
+fn hasten(table: &mut Table<'_>, reference: &Reference, state: &[f64], segments: &[Segment], times: &[f64]) {
+    let stride = times.len().div_ceil(HASTY_ROWS).max(1);
+    let mut chosen: Vec<f64> = times.iter().rev().step_by(stride).copied().collect();
+    let (n, mut states) = (state.len(), Vec::new());
+    // Backwards: where a segment starts is where it ends less what it adds.
+    let mut start = state.to_vec();
+    let mut left = chosen.iter().peekable();
+    for segment in segments.iter().rev() {
+        start.iter_mut().zip(segment.last()).for_each(|(start, last)| *start -= last);
+        while let Some(time) = left.next_if(|time| **time > segment.start) {
+            let mut row = vec![0.0; n];
+            segment.at(*time, &mut row);
+            row.iter_mut().zip(&start).for_each(|(row, start)| *row += start);
+            states.push(row);
+        }
+    }
+    chosen.reverse();
+    states.reverse();
+    table.push(reference, &chosen, &states.concat());
+}
+
+/// Rows at the requested times inside a step, a batch at a time. False if the run was told to end before they were all
+/// there: in one step there may be any number of them.
+fn rows_inside<'a>(
+    table: &mut Table<'_>,
+    times: &[f64],
+    done: &mut usize,
+    flow: &mut DualFlow<'a>,
+    step: &mut Step<'_, f64, DualFlow<'a>>,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> bool {
+    let n = flow.x.n();
+    let inside = times[*done..].iter().take_while(|time| **time <= step.t_new).count();
+    for batch in times[*done..*done + inside].chunks(BATCH) {
+        // A refinement asks too, but not every method has to work for one.
+        if interrupted() {
+            return false;
+        }
+        let mut states = vec![0.0; batch.len() * n];
+        let mut slots = batch.iter().zip(states.chunks_exact_mut(n));
+        let refused = slots.position(|(time, state)| !step.refined_at(flow, *time, state, interrupted));
+        let ready = refused.unwrap_or(batch.len());
+        table.push(&flow.reference, &batch[..ready], &states[..ready * n]);
+        *done += ready;
+        if refused.is_some() {
+            return false;
+        }
+    }
+    true
 }
 
 /// [`AUTOMATIC_ROWS`]` − 1` times from about `first` to exactly `end`.
@@ -157,16 +234,12 @@ pub(super) fn spread(first: f64, end: f64) -> Vec<f64> {
 impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {
     fn step(&mut self, flow: &mut DualFlow<'a>, step: &mut Step<'_, f64, DualFlow<'a>>) -> Action<f64> {
         let n = flow.x.n();
-        match &mut self.plan {
+        let Self { table, plan, budget, .. } = self;
+        match plan {
             Plan::Given { times, done } => {
-                let inside = times[*done..].iter().take_while(|time| **time <= step.t_new).count();
-                let mut states = vec![0.0; inside * n];
-                let times = &times[*done..*done + inside];
-                for (time, state) in times.iter().zip(states.chunks_exact_mut(n)) {
-                    step.refined_at(flow, *time, state);
+                if !rows_inside(table, times, done, flow, step, &mut || budget.is_spent()) {
+                    return Action::Stop;
                 }
-                self.table.push(&flow.reference, times, &states);
-                *done += inside;
             }
             Plan::Automatic { segments, .. } => {
                 let (start, end) = (step.t_old(), step.t_new);
@@ -183,6 +256,13 @@ impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {
             }
         }
         flow.visit(step.y_new());
+        let residual = self.table.size_of(&flow.here.residual);
+        let fraction = match &self.plan {
+            Plan::Given { times, done } => self.way.at_rows(times, *done, step.t_new),
+            Plan::Automatic { .. } => self.way.at_residual(residual),
+        };
+        let (time, steps) = (self.table.time(step.t_new), step.stats().accepted);
+        self.budget.monitor.progress(Progress { time, residual, steps, fraction });
         self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual);
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }

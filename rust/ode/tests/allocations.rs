@@ -19,7 +19,7 @@ fn allocations<S: System<f64>, M: Stepper<f64, S>>(
         let mut finder = EventFinder::new(1);
         let mut observe = |system: &mut S, step: &mut Step<'_, f64, S>| {
             let (from, to, mut y) = (step.t_old(), step.t_new, [0.0; 2]);
-            step.refined_at(system, 0.5 * (from + to), &mut y);
+            step.refined_at(system, 0.5 * (from + to), &mut y, &mut || false);
             let _event = finder.find(from, to, |t, guards| {
                 step.at(system, t, &mut y);
                 guards[0] = y[0];

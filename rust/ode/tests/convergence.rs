@@ -56,9 +56,9 @@ fn step<S: System<D>>(stepper: &mut impl Stepper<D, S>, system: &mut S, t: D, y:
     let mut inside = [0.0_f64; 2];
     for theta in [0.11, 0.37, 0.5, 0.83] {
         let (theta, mut out) = (d(theta), [D::ZERO; 2]);
-        stepper.interpolate(system, &segment, theta, &mut out, &mut stats);
+        stepper.interpolate(system, &segment, theta, &mut out, context.stats);
         inside[0] = inside[0].max(error(&out, t + theta * h));
-        assert!(stepper.refine(system, &segment, theta, &mut out, &mut stats));
+        assert!(stepper.refine(system, &segment, theta, &mut out, &mut context));
         inside[1] = inside[1].max(error(&out, t + theta * h));
     }
     (end, inside)

@@ -117,6 +117,22 @@ fn the_error_on_the_way_is_in_proportion_to_the_tolerance_at_every_order() {
 }
 
 #[test]
+fn refined_output_stops_when_asked_to_and_says_that_it_has_no_state() {
+    let mut refused = 0;
+    let mut save = |system: &mut _, step: &mut Step<'_, f64, _>| {
+        let (from, to, mut y) = (step.t_old(), step.t_new, vec![0.0; SAMPLES]);
+        refused += u32::from(!step.refined_at(system, 0.5 * (from + to), &mut y, &mut || true));
+        // The end is known: it takes no work that could be stopped.
+        assert!(step.refined_at(system, to, &mut y, &mut || true));
+        assert_eq!(y, step.y_new());
+        Action::Continue
+    };
+    let options = Options { rtol: 1e-10, ..Options::default() };
+    let run = radau(&mut flow(-27.0, 1e-10), 0.0, &[0.0; SAMPLES], 40.0, &options, &mut save);
+    assert_eq!(u64::from(refused), run.stats.accepted);
+}
+
+#[test]
 fn refined_output_inside_long_steps_is_as_accurate_as_their_ends() {
     let times: Vec<f64> = (0..24).map(|k| 0.2 * 1.25_f64.powi(k)).collect();
     let mut next = 0;
@@ -125,7 +141,7 @@ fn refined_output_inside_long_steps_is_as_accurate_as_their_ends() {
         while next < times.len() && times[next] <= step.t_new {
             let (mut dense, mut refined) = (vec![0.0; SAMPLES], vec![0.0; SAMPLES]);
             step.at(system, times[next], &mut dense);
-            step.refined_at(system, times[next], &mut refined);
+            assert!(step.refined_at(system, times[next], &mut refined, &mut || false));
             rows.push((times[next], dense, refined));
             next += 1;
         }

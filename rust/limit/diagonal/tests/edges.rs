@@ -96,6 +96,15 @@ fn a_network_without_weights_stays_at_zero() {
 }
 
 #[test]
+fn a_budget_of_one_system_is_used_up_before_the_end() {
+    let problem = Problem::unbiased(&X, &Y, -20.0);
+    let budget = Options { max_systems: 1, ..Options::default() };
+    let found = limit(problem.rows(), &problem.y, &problem.start, &budget, &|| false);
+    assert_eq!(found.status, Status::MaxSteps);
+    assert!(!found.status.success());
+}
+
+#[test]
 fn powers_of_two_of_the_data_and_the_targets_change_no_digit() {
     for power in [-900, -332, -21, 0, 40, 332, 900] {
         // X → 2^p X, y → 2^q y, β → 2^(q−p) β, κ → 2^(q−p) κ: no multiplier of a scaled row changes its digits.
