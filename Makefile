@@ -44,7 +44,7 @@ lint: .venv/built ## Check formatting, lints, types and documentation; warnings 
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest implicit_bias
+	$(BIN)/stubtest implicit_bias._core
 	$(BIN)/python tools/docstrings.py
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	$(PYTHON) tools/licences.py --check

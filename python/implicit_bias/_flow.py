@@ -93,6 +93,8 @@ def gradient_flow(
         "potential"   :math:`D(\beta, \beta(0))`, what the flow minimises: ``net.potential()(beta)``
         "distance"    :math:`\|\beta - \beta(\infty)\|_2`, to the `limit` of the flow, which is found first
         ============= ==================================================================================
+
+        They are exact functions of the rows, evaluated where rows are made.
     save_beta : bool, default True
         Whether to keep coefficients, multipliers and weights of every row. False keeps those of the last row alone, and
         the memory of a long run is that of `loss` and `observables`.
