@@ -45,7 +45,7 @@ from ._options import (
     YFile,
     YKey,
 )
-from ._progress import bar
+from ._progress import AVAILABLE, bar
 from ._status import Status
 
 MEASURES = "l1_norm,l2_norm,kkt_residual,error_bound,n_iter"
@@ -110,6 +110,14 @@ def flow(
         tuple[float, float] | None, typer.Option(help="First and last time instead, with equal ratios between.")
     ] = None,
     n_times: Annotated[int, typer.Option(help="Number of times in --t-span.", min=2)] = 200,
+    time_unit: Annotated[
+        str, typer.Option(metavar="flow|log_scale", help="Unit of times; log_scale is ln(1/scale) of the flow's.")
+    ] = "flow",
+    observable: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Keep this of every row; as often as wanted, of {', '.join(flows.OBSERVABLES)}."),
+    ] = None,
+    save_beta: Annotated[bool, typer.Option(help="Keep the coefficients of every row, or of the last alone.")] = True,
     rtol: Rtol = None,
     tol: Tol = None,
     method: Method = None,
@@ -135,6 +143,10 @@ def flow(
             method=method or "auto",
             max_steps=max_steps,
             max_seconds=max_seconds,
+            time_unit=time_unit,
+            observables=observable or (),
+            save_beta=save_beta,
+            progress=AVAILABLE,
             on_interrupt="return",
             n_jobs=n_jobs,
         )

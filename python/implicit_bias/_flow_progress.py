@@ -1,11 +1,11 @@
 """What a flow tells about its progress: a small value for a callback, or a bar."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from . import _validate as check
+from ._progress import new_bar
 
 
 class FlowProgress(NamedTuple):
@@ -58,13 +58,8 @@ def _calling(progress: Callable[[FlowProgress], object], unit: float) -> Report:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[FlowProgress], None]]:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'implicit-bias[cli]'") from None
     look = "{percentage:3.0f}%|{bar}| {elapsed}{postfix}"
-    # None: quiet where standard error is not a terminal.
-    with tqdm(total=1.0, bar_format=look, file=sys.stderr, disable=None) as bar:
+    with new_bar(total=1.0, bar_format=look) as bar:
 
         def show(now: FlowProgress) -> None:
             bar.set_postfix_str(f"t {now.t:.3g}, residual {now.residual:.1e}, steps {now.steps}", refresh=False)

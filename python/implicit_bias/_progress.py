@@ -1,20 +1,35 @@
-"""The bar of a long run: on a terminal only, and only where tqdm is installed."""
+"""The bar of long work: on a terminal only."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+#: Whether a bar can be shown: it is an extra.
+AVAILABLE = find_spec("tqdm") is not None
+
+
+def new_bar(**look: Any) -> "tqdm[Any]":
+    """A bar, quiet where standard error is not a terminal."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ImportError("progress=True needs tqdm: pip install 'implicit-bias[cli]'") from None
+    # disable=None is tqdm's word for "unless the file is a terminal".
+    return tqdm(file=sys.stderr, disable=None, **look)
 
 
 @contextmanager
 def bar(total: int, what: str) -> Iterator[Callable[[int], None] | None]:
     """A function that takes how much of `total` is done; None where nobody would see it."""
-    if find_spec("tqdm") is None:
+    if not AVAILABLE:
         yield None
         return
-    from tqdm import tqdm
-
-    # disable=None is tqdm's word for "unless standard error is a terminal".
-    with tqdm(total=total, desc=what, disable=None, leave=False) as shown:
+    with new_bar(total=total, desc=what, leave=False) as shown:
 
         def progress(done: int) -> None:
             shown.update(done - shown.n)

@@ -62,13 +62,16 @@ def flow_lines(flow: Flow, net: DiagonalNetwork, X: Array) -> Iterator[str]:
 
 def flow_results(flow: Flow, net: DiagonalNetwork) -> Results:
     """Everything a flow holds; the table has one row a time."""
-    table: dict[str, Column] = {"t": flow.t, "loss": flow.loss}
-    table |= {f"beta_{i}": column for i, column in enumerate(flow.beta.T)}
+    kept = {name: values for name, values in flow.observables.items() if name != "loss"}
+    table: dict[str, Column] = {"t": flow.t, "loss": flow.loss, **kept}
+    if flow.beta.shape[0] == flow.t.size:
+        table |= {f"beta_{i}": column for i, column in enumerate(flow.beta.T)}
     everything = {
         "t": flow.t,
         "beta": flow.beta,
         "loss": flow.loss,
         "multipliers": flow.multipliers,
+        **kept,
         **flow.stats,
         **_ending(flow),
         **_given(net),

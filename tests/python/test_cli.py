@@ -226,6 +226,19 @@ def test_a_flow_is_a_table_with_one_row_a_time(files):
     assert [[float(row[f"beta_{i}"]) for i in range(15)] for row in rows] == flow.beta.tolist()
 
 
+def test_observables_take_the_place_of_rows_and_times_may_count_in_the_scale(files):
+    keep = ("--observable", "l1_norm", "--observable", "loss", "--no-save-beta")
+    times = ("--t", "0.5,1,2", "--time-unit", "log_scale")
+    assert run("flow", "both.npz", "--scale", "1e-4", *times, *keep, "--out", "a.csv").exit_code == 0
+    flow = ib.gradient_flow(NET, DATA.X, DATA.y, [0.5, 1.0, 2.0], time_unit="log_scale")
+    with (files / "a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["t", "loss", "l1_norm"]
+    assert [float(row["loss"]) for row in rows] == flow.loss.tolist()
+    norms = np.abs(flow.beta).sum(axis=1)
+    np.testing.assert_allclose([float(row["l1_norm"]) for row in rows], norms, rtol=1e-13)
+
+
 def test_times_may_be_a_list_a_file_or_a_span(files):
     spaced = np.geomspace(0.1, 100.0, 7)
     np.save("t.npy", spaced)

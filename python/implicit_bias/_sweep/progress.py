@@ -1,10 +1,10 @@
 """What a sweep tells about its progress: a callback, or a bar."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .. import _validate as check
+from .._progress import new_bar
 
 Report = Callable[[int, int], object]
 
@@ -23,12 +23,7 @@ def reporting(progress: object) -> Iterator[Report]:
 
 
 def _bar() -> Iterator[Report]:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'implicit-bias[cli]'") from None
-    # None: quiet where standard error is not a terminal.
-    with tqdm(unit="point", file=sys.stderr, disable=None) as bar:
+    with new_bar(unit="point") as bar:
 
         def report(done: int, total: int) -> None:
             bar.total = total
