@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
     let mut observer = |system: &mut _, step: &mut Step<'_, f64, _>| {
         while let Some(t) = wanted.get(rows.len()).copied().filter(|t| *t <= step.t_new) {
             let mut y = [0.0; 3];
-            step.refined_at(system, t, &mut y);
+            step.refined_at(system, t, &mut y, &mut || false);
             rows.push((t, y));
         }
         Action::Continue

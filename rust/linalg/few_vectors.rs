@@ -72,7 +72,7 @@ impl WithSimd for Forward<'_> {
         match self.out.ncols() {
             _ if S::REGISTER_COUNT < 32 => self.by_tiles::<S, 4, 3>(simd),
             ..=3 => self.by_tiles::<S, 3, 7>(simd),
-            ..=5 => self.by_tiles::<S, 5, 5>(simd),
+            4..=5 => self.by_tiles::<S, 5, 5>(simd),
             _ => self.by_tiles::<S, 7, 3>(simd),
         }
     }
@@ -136,7 +136,7 @@ impl WithSimd for Backward<'_> {
         match self.out.ncols() {
             _ if S::REGISTER_COUNT < 32 => self.by_tiles::<S, 4, 2>(simd),
             ..=3 => self.by_tiles::<S, 3, 6>(simd),
-            ..=5 => self.by_tiles::<S, 5, 4>(simd),
+            4..=5 => self.by_tiles::<S, 5, 4>(simd),
             _ => self.by_tiles::<S, 7, 3>(simd),
         }
     }

@@ -126,10 +126,18 @@ struct Road<'w, 's, 'd> {
     /// Movement of the exponents since the factored kernel, if there is one without a shift.
     moved: Option<f64>,
     stepped: f64,
-    /// Kernels may be formed of the coordinates that matter only …
-    screening: bool,
-    /// … and the one at hand was.
-    screened: bool,
+    screening: Screening,
+}
+
+/// May kernels be formed of the coordinates that matter only?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Screening {
+    /// Yes, but the one at hand was not.
+    Allowed,
+    /// The one at hand was.
+    InUse,
+    /// No more: a step with such a kernel gained too little.
+    Over,
 }
 
 impl<'w, 's, 'd> Road<'w, 's, 'd> {
@@ -165,8 +173,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
             best: None,
             moved: None,
             stepped: 0.0,
-            screening: true,
-            screened: false,
+            screening: Screening::Allowed,
         }
     }
 
@@ -200,7 +207,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         if end != End::Floor {
             self.return_to_best();
         }
-        let moved = self.moved.filter(|_| !self.screened);
+        let moved = self.moved.filter(|_| self.screening != Screening::InUse);
         Outcome { end, systems: self.systems, moved, stepped: self.stepped }
     }
 
@@ -228,12 +235,12 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
                 return true;
             }
             // With a kernel of some of the coordinates a step may gain too little; one of all of them tells.
-            if !self.screened {
+            if self.screening != Screening::InUse {
                 self.newton = false;
                 self.from_start = false;
                 return false;
             }
-            self.screening = false;
+            self.screening = Screening::Over;
         }
     }
 
@@ -282,18 +289,17 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
         self.systems += 1;
         let work = &mut *self.work;
         let at_start = work.now.nu.iter().all(|nu| *nu == 0.0);
-        let known = self.space.kernel();
-        self.screened = false;
-        match known.filter(|_| at_start && self.start.is_uniform()) {
-            Some(kernel) => work.kernel.copy_scaled(kernel, work.now.slope[0]),
-            None => {
-                let known = known.filter(|_| self.screening);
-                let (rows, slope) = (self.space.rows(), &work.now.slope);
-                self.screened = known.is_some_and(|known| work.screen.form(rows, known, slope, &mut work.kernel));
-                if !self.screened {
-                    work.gram.form(rows, slope, &mut work.kernel);
-                }
-            }
+        let (rows, slope, known) = (self.space.rows(), &work.now.slope, self.space.kernel());
+        let allowed = known.filter(|_| self.screening != Screening::Over);
+        if allowed.is_some() {
+            self.screening = Screening::Allowed;
+        }
+        if let Some(kernel) = known.filter(|_| at_start && self.start.is_uniform()) {
+            work.kernel.copy_scaled(kernel, slope[0]);
+        } else if allowed.is_some_and(|known| work.screen.form(rows, known, slope, &mut work.kernel)) {
+            self.screening = Screening::InUse;
+        } else {
+            work.gram.form(rows, slope, &mut work.kernel);
         }
         let shift = work.cholesky.factor_scaled(&work.kernel);
         self.moved = (shift == Some(0.0)).then_some(0.0);
