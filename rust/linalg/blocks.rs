@@ -6,9 +6,10 @@
 use faer::MatMut;
 use rayon::prelude::*;
 
-/// Work below this many multiply-adds, about 100 µs of them, is done by the calling thread: waking a second one costs a
-/// few microseconds on a machine with nothing else to do, and the whole gain on one that has.
-const WORTH_A_THREAD: usize = 1_000_000;
+/// Work below this many multiply-adds, 100 to 200 µs of them, is done by the calling thread: waking a second one costs a
+/// few microseconds on a machine with nothing else to do, fifty and more on a virtual one, and all of the gain on a busy
+/// one.
+const WORTH_A_THREAD: usize = 2_000_000;
 
 /// Whether `work` multiply-adds are worth the current pool.
 pub(super) fn worth_threads(work: usize) -> bool {

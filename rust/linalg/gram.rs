@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn the_bits_do_not_depend_on_the_number_of_threads() {
-        let (n, d) = (60, 3000);
+        let (n, d) = (80, 3000);
         let mut random = Random::new(2);
         let (data, s) = (random.vector(n * d), random.weights(d, 5.0));
-        assert!(WeightedGram::new(n, d).tasks.len() > 3 && n * n * d / 8 > 1_000_000, "too small to be parallel");
+        assert!(WeightedGram::new(n, d).tasks.len() > 3 && n * n * d / 8 > 2_000_000, "too small to be parallel");
         let [one, two, three] = on_one_two_and_three_threads(|| formed(rows(&data, n, d), &s));
         assert_eq!(one, two);
         assert_eq!(one, three);

@@ -292,11 +292,11 @@ mod tests {
 
     #[test]
     fn the_bits_do_not_depend_on_the_number_of_threads() {
-        let (n, d, s) = (160, 8000, 3);
+        let (n, d, s) = (160, 13_000, 3);
         let mut random = Random::new(6);
         let (data, v, w) = (random.vector(n * d), random.vector(s * d), random.vector(s * n));
         let x = rows(&data, n, d);
-        assert!(n * d > 1_000_000 && d > 3 * COLUMN_BLOCK && n > 3 * x.row_block(), "too small to be parallel");
+        assert!(n * d > 2_000_000 && d > 3 * COLUMN_BLOCK && n > 3 * x.row_block(), "too small to be parallel");
         let results = on_one_two_and_three_threads(|| {
             let mut results = [n, d, s * n, s * d, n, d].map(|len| vec![f64::NAN; len]);
             x.apply(&v[..d], &mut results[0]);

@@ -202,12 +202,12 @@ fn the_qr_factor_of_many_features_is_that_of_the_formed_matrix() {
 
 #[test]
 fn solved_rows_have_the_same_bits_for_any_number_of_threads() {
-    let (n, d) = (40, 1500);
+    let (n, d) = (60, 1500);
     let mut random = Random::new(8);
     let (h, data) = (positive_definite(n, &mut random), random.vector(n * d));
     let mut factor = Cholesky::new(n);
     assert!(factor.factor(&h));
-    assert!(d > 4 * COLUMN_BLOCK && n * n * d / 2 > 1_000_000, "too small to be parallel");
+    assert!(d > 4 * COLUMN_BLOCK && n * n * d / 2 > 2_000_000, "too small to be parallel");
     let [one, two, three] = on_one_two_and_three_threads(|| {
         let mut solved = Vec::new();
         factor.solve_lower_rows(rows(&data, n, d), &mut solved);
