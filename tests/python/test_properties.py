@@ -1,0 +1,543 @@
+"""Laws of every public function on any input: it ends, it raises nothing but ValueError, and success means an answer.
+
+The inputs are those of `extremes`. `COVERED` says which law speaks of which public name; a public name without a law
+fails the last test. Each law runs on a few examples, the same every time, and in `make soak` on many, new every time.
+"""
+
+import inspect
+import math
+import signal
+import types
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import extremes
+import implicit_bias as ib
+
+U = 2.0**-53
+TINY = Fraction(5e-324)
+SECONDS = 10
+SOAK = 100
+
+LAWS, COVERED = {}, {}
+
+
+def law(*names, examples, **strategies):
+    """Register a law of these public names, to be tested on this many examples."""
+
+    def register(body):
+        LAWS[body.__name__] = body, examples, strategies
+        for name in names:
+            COVERED.setdefault(name, []).append(body.__name__)
+        return body
+
+    return register
+
+
+def obey(name, times, **options):
+    body, examples, strategies = LAWS[name]
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    chosen = settings(max_examples=times * examples, deadline=None, suppress_health_check=quiet, **options)
+    chosen(given(**strategies)(body))()
+
+
+@contextmanager
+def in_time():
+    """A call that has not returned by then fails; the core hears a signal within 20 ms, wherever it is."""
+
+    def late(_signal, _frame):
+        raise TimeoutError(f"not done after {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def refused(call, *args, **kwargs):
+    """The result of a call, in time; None where it raises ValueError, which is the only thing it may raise."""
+    with in_time():
+        try:
+            return call(*args, **kwargs)
+        except ValueError as error:
+            assert str(error)
+            return None
+
+
+def no_nan(**values):
+    wrong = [name for name, value in values.items() if value is not None and np.isnan(value).any()]
+    assert wrong == []
+
+
+def largest(values):
+    return max((abs(v) for v in values), default=Fraction(0))
+
+
+# ---------------------------------------------------------------------------------------------------------- the limit
+
+
+def is_a_limit(found, problem, tol=1e-12):
+    """What every result of the solvers at t = infinity must be, whatever its status."""
+    data = problem.data
+    report = found.kkt
+    no_nan(
+        beta=found.beta,
+        multipliers=found.multipliers,
+        error_bound=found.error_bound,
+        backward_error=found.backward_error,
+        potential_value=found.potential_value,
+        stationarity=report.stationarity,
+        feasibility=report.feasibility,
+        duality_gap=report.duality_gap,
+    )
+    assert found.beta.shape == (data.X.shape[1],)
+    assert found.multipliers.shape == found.backward_error.shape == data.y.shape
+    assert found.error_bound is None or (found.error_bound >= 0.0).all()
+    assert found.potential_value >= 0.0
+    assert found.n_iter >= 0
+    assert found.success == found.status.at_the_end
+    assert found.message == found.status.message
+    if not found.success:
+        return
+    assert np.isfinite(found.beta).all()
+    assert np.isfinite(found.backward_error).all()
+    assert np.isfinite([report.stationarity, report.feasibility]).all()
+    residual, rounding = data.residual(found.beta), data.rounding(found.beta)
+    # Each of the d + 1 terms of y - X beta is off by u for beta's rounding and by u for its own; twice that for safety.
+    noise = [4 * (data.X.shape[1] + 1) * Fraction(U) * part + TINY for part in rounding]
+    if found.status == "converged":
+        # `y` was in range(X) for all the solver could tell: the projection costs a few roundings of y as well.
+        assert largest(residual) <= Fraction(tol) * largest(map(Fraction, data.y.tolist())) + 8 * max(noise)
+        for r, bound, rest in zip(residual, found.backward_error, noise, strict=True):
+            assert abs(r) <= Fraction(float(bound)) + 8 * rest
+
+
+@law("limit", "Limit", "KKTReport", "Status", examples=150, problem=extremes.problems(), bounds=st.booleans())
+def a_limit_is_an_answer_or_says_that_it_is_none(problem, bounds):
+    found = refused(ib.limit, problem.net, *problem.data, bounds=bounds, n_jobs=1)
+    if found is not None:
+        is_a_limit(found, problem)
+        assert (found.error_bound is not None) == bounds
+
+
+@law("limit", "check_kkt", "KKTReport.satisfied", examples=60, problem=extremes.ordinary_problems())
+def an_ordinary_limit_succeeds_and_passes_its_own_check(problem):
+    found = ib.limit(problem.net, *problem.data, n_jobs=1)
+    is_a_limit(found, problem)
+    assert found.success, found.message
+    assert found.kkt.satisfied(1e-10)
+    assert ib.check_kkt(problem.net, *problem.data, found.beta, n_jobs=1).feasibility <= 1e-10
+
+
+@law(
+    "limit_path", "LimitPath", "LimitPath.message", "LimitPath.success", examples=40,
+    data=extremes.data(st.just(3)), nets=st.lists(extremes.networks(3), min_size=1, max_size=5), bounds=st.booleans(),
+)  # fmt: skip
+def every_row_of_a_path_is_a_limit(data, nets, bounds):
+    path = refused(ib.limit_path, nets, *data, bounds=bounds, n_jobs=1)
+    if path is not None:
+        assert len(path) == len(nets) == len(path.message) == path.success.size
+        for net, end in zip(nets, path, strict=True):
+            is_a_limit(end, extremes.Problem(net, data))
+
+
+@law(
+    "check_kkt", "KKTReport", "KKTReport.satisfied", examples=80,
+    problem=extremes.problems(), random=st.data(), tol=st.floats(1e-16, 0.1),
+)  # fmt: skip
+def any_predictor_can_be_checked(problem, random, tol):
+    d = problem.net.n_features
+    beta = np.array(random.draw(st.lists(extremes.NUMBERS, min_size=d, max_size=d)))
+    report = refused(ib.check_kkt, problem.net, *problem.data, beta, n_jobs=1)
+    if report is None:
+        return
+    no_nan(error_bound=report.error_bound, backward_error=report.backward_error, multipliers=report.multipliers)
+    no_nan(stationarity=report.stationarity, feasibility=report.feasibility, duality_gap=report.duality_gap)
+    assert (report.error_bound >= 0.0).all()
+    assert min(report.stationarity, report.feasibility) >= 0.0
+    assert isinstance(report.satisfied(tol), bool)
+
+
+# ----------------------------------------------------------------------------------------------------------- the flow
+
+TIMES = st.lists(
+    st.one_of(st.floats(0.0, 100.0), st.sampled_from([0.0, 5e-324, 1e-300, 1e-12, 1e6, 1e100, 1e300])),
+    min_size=1, max_size=4, unique=True,
+).map(sorted)  # fmt: skip
+
+
+def is_a_flow(flow, problem, times):
+    """What every trajectory must be, whatever its status."""
+    data, d = problem.data, problem.net.n_features
+    n_times = flow.t.size
+    assert flow.beta.shape == (n_times, d)
+    assert flow.loss.shape == (n_times,)
+    no_nan(t=flow.t, beta=flow.beta, loss=flow.loss, multipliers=flow.multipliers)
+    assert np.isfinite(flow.t).all()
+    assert (flow.loss >= 0.0).all()
+    assert (np.diff(flow.t) > 0.0).all()
+    if times is None:
+        assert flow.success == flow.status.at_the_end
+        assert flow.t[0] == 0.0
+    else:
+        assert flow.success == (n_times == len(times))
+        assert flow.t.tolist() == times[:n_times]
+    if flow.success:
+        assert np.isfinite(flow.beta).all()
+        assert flow.multipliers is None or np.isfinite(flow.multipliers).all()
+    rows = [k for k in {0, n_times // 2, n_times - 1} if 0 <= k < n_times and np.isfinite(flow.beta[k]).all()]
+    for k in rows:
+        residual, rounding = data.residual(flow.beta[k]), data.rounding(flow.beta[k])
+        # As for a limit; the loss is computed from the same state, of which beta is the rounded value.
+        noise = [16 * (d + 2) * Fraction(U) * part + TINY for part in rounding]
+        high = sum((abs(r) + e) ** 2 for r, e in zip(residual, noise, strict=True)) / (2 * len(data.y))
+        low = sum(max(abs(r) - e, Fraction(0)) ** 2 for r, e in zip(residual, noise, strict=True)) / (2 * len(data.y))
+        found = flow.loss[k]
+        assert found == math.inf or Fraction(found) <= high * (1 + Fraction(1, 10**9)) + TINY
+        assert found == math.inf or Fraction(found) >= low * (1 - Fraction(1, 10**9)) - TINY
+    for (before, after), beta in zip(pairwise(flow.loss), flow.beta[1:], strict=True):
+        if not (np.isfinite(after) and np.isfinite(beta).all()):
+            continue
+        noise = largest(data.rounding(beta)) * 16 * (d + 2) * Fraction(U) + TINY
+        rise = Fraction(float(after)) - Fraction(float(before)) if np.isfinite(before) else Fraction(-1)
+        # Rows are interpolated to 1e-7 of the largest coefficient where no times are asked for.
+        loose = Fraction(1, 10**6) if times is None else Fraction(1, 10**8)
+        assert rise <= loose * Fraction(float(before) if np.isfinite(before) else 0.0) + 2 * noise**2
+
+
+@law(
+    "gradient_flow", "Flow", "Parameters", "ConservedQuantities", "Flow.parameters", "Flow.conserved_quantities",
+    "Flow.distance_bound", examples=120,
+    problem=extremes.problems(), times=st.one_of(st.none(), TIMES), rtol=st.sampled_from([None, 1e-14, 1e-6, 0.1]),
+    method=st.sampled_from(["auto", "radau", "explicit", "weights"]),
+    max_steps=st.sampled_from([1, 30, 300]), max_seconds=st.sampled_from([None, 1e-9, 1.0]),
+)  # fmt: skip
+def a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, rtol, method, max_steps, max_seconds):
+    flow = refused(
+        ib.gradient_flow, problem.net, *problem.data, times, rtol=rtol, method=method,
+        max_steps=max_steps, max_seconds=max_seconds, n_jobs=1,
+    )  # fmt: skip
+    if flow is None:
+        return
+    is_a_flow(flow, problem, times)
+    with in_time():
+        weights, conserved, bound = flow.parameters, flow.conserved_quantities(), flow.distance_bound(n_jobs=1)
+    assert all(w.shape == flow.beta.shape for w in weights)
+    no_nan(**weights._asdict())
+    assert bound.shape == flow.beta.shape
+    no_nan(bound=bound)
+    assert (bound >= 0.0).all()
+    size = sum(np.abs(w).max(initial=0.0) for w in weights)
+    if 1e-140 < size < 1e140:
+        no_nan(**conserved._asdict())
+
+
+@law("gradient_flow", examples=25, problem=extremes.problems(), seconds=st.sampled_from([1e-3, 0.05]))
+def a_flow_without_a_limit_of_steps_ends_with_its_seconds(problem, seconds):
+    flow = refused(ib.gradient_flow, problem.net, *problem.data, max_seconds=seconds, n_jobs=1)
+    if flow is not None:
+        is_a_flow(flow, problem, None)
+        assert flow.stats["seconds"] <= seconds + 2.0
+
+
+@law("gradient_flow", examples=40, problem=extremes.ordinary_problems(), method=st.sampled_from(["auto", "radau"]))
+def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
+    with in_time():
+        flow = ib.gradient_flow(problem.net, *problem.data, method=method, n_jobs=1)
+    is_a_flow(flow, problem, None)
+    assert flow.success, flow.message
+    # A few roundings of each weight, squared.
+    assert flow.conserved_quantities().drift.max() <= 64 * U
+    end = ib.limit(problem.net, *problem.data, n_jobs=1)
+    assert (np.abs(flow.beta[-1] - end.beta) <= flow.distance_bound(n_jobs=1)[-1] + end.error_bound).all()
+
+
+# --------------------------------------------------------------------------------------------- networks and potentials
+
+
+@law(
+    "DiagonalNetwork", "DiagonalNetwork.from_scale_shape", "DiagonalNetwork.n_features", "DiagonalNetwork.beta0",
+    "DiagonalNetwork.log_kappa", "DiagonalNetwork.kappa", "DiagonalNetwork.start", "DiagonalNetwork.potential",
+    examples=150, net=st.integers(1, 4).flatmap(extremes.networks),
+)  # fmt: skip
+def a_start_has_a_kappa_and_a_predictor(net):
+    with in_time():
+        assert repr(net).startswith("DiagonalNetwork(n_features=")
+        for values in (net.beta0, net.log_kappa, net.kappa, *net.start):
+            assert values.shape == (net.n_features,)
+        no_nan(beta0=net.beta0, log_kappa=net.log_kappa, kappa=net.kappa, **net.start._asdict())
+    assert (net.kappa >= 0.0).all()
+    assert (net.log_kappa < np.inf).all()
+    if net.shape is not None:
+        assert not net.beta0.any()
+        assert (net.log_kappa > -np.inf).all()
+    size = np.abs([net.u_plus, net.v_plus, net.u_minus, net.v_minus]).max() * math.exp(min(np.max(net.log_magnitude), 99))
+    if size < 1e40:
+        assert np.isfinite(net.beta0).all()
+
+
+def is_a_potential(Q, points):
+    """Convex, 0 at its centre, never NaN."""
+    a, b = points
+    with in_time():
+        assert repr(Q).startswith("HyperbolicEntropy(")
+        value, gradient, hessian, between = Q(a), Q.gradient(a), Q.hessian(a), Q.bregman(a, b)
+        assert Q.bregman(a, a) == 0.0 or not np.isfinite(value)
+    no_nan(value=value, gradient=gradient, hessian=hessian, between=between, log_kappa=Q.log_kappa)
+    assert value >= 0.0
+    assert between >= 0.0
+    assert (hessian >= 0.0).all()
+    assert gradient.shape == hessian.shape == a.shape
+
+
+def points(random, d):
+    return [np.array(random.draw(st.lists(extremes.NUMBERS, min_size=d, max_size=d))) for _ in range(2)]
+
+
+@law(
+    "DiagonalNetwork.potential", "HyperbolicEntropy.gradient", "HyperbolicEntropy.hessian", "HyperbolicEntropy.bregman",
+    "HyperbolicEntropy.log_kappa", "HyperbolicEntropy.start", examples=120,
+    net=st.integers(1, 4).flatmap(extremes.networks), random=st.data(),
+)  # fmt: skip
+def the_potential_of_any_start_is_a_potential(net, random):
+    is_a_potential(net.potential(), points(random, net.n_features))
+
+
+@law(
+    "HyperbolicEntropy", "HyperbolicEntropy.gradient", "HyperbolicEntropy.hessian", "HyperbolicEntropy.bregman",
+    "HyperbolicEntropy.interpolate", examples=120, data=extremes.data(), random=st.data(),
+)  # fmt: skip
+def a_potential_of_any_kappa_and_centre_is_a_potential(data, random):
+    d = data.X.shape[1]
+    each = st.lists(extremes.NUMBERS, min_size=d, max_size=d)
+    kind, sizes = random.draw(st.sampled_from([("kappa", extremes.SCALES), ("log_kappa", extremes.LOG_SCALES)]))
+    given = {kind: random.draw(st.one_of(sizes, st.lists(sizes, min_size=d, max_size=d)))}
+    beta0 = random.draw(st.one_of(st.none(), each))
+    Q = refused(ib.HyperbolicEntropy, **given, beta0=beta0)
+    if Q is None:
+        return
+    is_a_potential(Q, points(random, d))
+    found = refused(Q.interpolate, *data)
+    if found is not None:
+        is_a_limit(found, extremes.Problem(None, data))
+
+
+FINITE = st.one_of(extremes.NUMBERS, st.sampled_from([0.0, 5e-324, 1e-160, 1e160, extremes.LARGEST]))
+
+
+@law(
+    "special.q_diagonal", "special.dq_diagonal", "special.d2q_diagonal", examples=200,
+    x=FINITE, z=FINITE, log_kappa=st.one_of(extremes.LOG_SCALES, FINITE),
+)  # fmt: skip
+def the_entropy_of_one_coefficient_is_even_convex_and_never_nan(x, z, log_kappa):
+    q, dq, d2q = ib.special.q_diagonal, ib.special.dq_diagonal, ib.special.d2q_diagonal
+    for function, least in ((q, 0.0), (dq, -np.inf), (d2q, 0.0)):
+        value = function(x, log_kappa)
+        assert value >= least
+        assert function(-x, log_kappa) == (-value if function is dq else value)
+        table = function([[x], [z]], [log_kappa, 0.0])
+        assert table.shape == (2, 2)
+        assert table[0, 0] == value
+    # Monotone but for a few roundings of the larger one, and of subnormal numbers.
+    low, high = sorted([abs(x), abs(z)])
+    for function in (q, dq):
+        smaller, larger = function(low, log_kappa), function(high, log_kappa)
+        assert smaller <= larger * (1 + 32 * U) + 5e-323
+    assert d2q(low, log_kappa) * (1 + 32 * U) + 5e-323 >= d2q(high, log_kappa)
+
+
+# ------------------------------------------------------------------------------------- sweeps, baselines, data, plots
+
+
+@law(
+    "sweep", "SweepResult", "SweepResult.axes", "SweepResult.shape", "SweepResult.grid", examples=20,
+    problem=extremes.problems(), scales=st.lists(extremes.LOG_SCALES, min_size=1, max_size=3),
+    shapes=st.lists(st.one_of(extremes.SHAPES, st.just(1.0)), min_size=1, max_size=2), solve=st.sampled_from(["limit", "flow"]),
+)  # fmt: skip
+def a_sweep_has_a_row_for_every_point_and_the_message_of_each(problem, scales, shapes, solve):
+    d = problem.net.n_features
+    measures = ["loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential_value", "kkt_residual", "n_iter"]
+
+    def make_network(log_scale, shape):
+        return ib.DiagonalNetwork.from_scale_shape(d, log_scale=log_scale, shape=shape)
+
+    options = {"max_steps": 50} if solve == "flow" else None
+    grid = {"log_scale": scales, "shape": shapes}
+    with in_time():
+        table = ib.sweep(make_network, problem.data, grid, measures, solve=solve, solve_options=options, n_jobs=1)
+    assert {column.size for column in table.values()} == {len(scales) * len(shapes)}
+    assert table.grid("loss").shape == table.shape == (len(scales), len(shapes))
+    for status, message, success, shape in zip(*(table[n] for n in ("status", "message", "success", "shape")), strict=True):
+        if status == "failed":
+            assert "ValueError" in message
+            assert not success
+        else:
+            assert abs(shape) < 1.0
+            assert success == ib.Status(status).at_the_end
+    for name in measures:
+        assert not np.isnan(table[name][table["success"]]).any(), name
+
+
+@law("baselines.min_l2_norm", examples=80, data=extremes.data())
+def the_least_l2_norm_is_finite_and_fits_ordinary_data(data):
+    beta = refused(ib.baselines.min_l2_norm, *data)
+    if beta is not None:
+        assert beta.shape == (data.X.shape[1],)
+        assert np.isfinite(beta).all()
+
+
+@law("baselines.basis_pursuit", examples=60, data=extremes.data())
+def basis_pursuit_is_finite_or_says_that_nothing_fits(data):
+    beta = refused(ib.baselines.basis_pursuit, *data)
+    if beta is not None:
+        assert beta.shape == (data.X.shape[1],)
+        assert np.isfinite(beta).all()
+
+
+@law(
+    "datasets.sparse_regression", "datasets.SparseRegression", examples=40,
+    n_samples=st.integers(-1, 6), n_features=st.integers(-1, 6), n_nonzero=st.integers(-1, 7),
+    noise_std=st.one_of(st.floats(0.0, 1e3), FINITE), seed=st.one_of(st.none(), st.integers(-1, 2**70)),
+)  # fmt: skip
+def drawn_data_are_finite(n_samples, n_features, n_nonzero, noise_std, seed):
+    drawn = refused(ib.datasets.sparse_regression, n_samples, n_features, n_nonzero, noise_std, seed)
+    if drawn is not None:
+        assert drawn.X.shape == (n_samples, n_features)
+        assert np.isfinite(drawn.X).all()
+        assert np.isfinite(drawn.y).all()
+        assert np.count_nonzero(drawn.beta_true) == n_nonzero
+
+
+@law("datasets.azulay_sparse_regression", "citation", examples=1, nothing=st.none())
+def what_takes_no_argument_returns_the_same_every_time(nothing):
+    assert nothing is None
+    assert ib.citation() == ib.citation() != ""
+    assert np.array_equal(ib.datasets.azulay_sparse_regression().X, ib.datasets.azulay_sparse_regression().X)
+
+
+@law(
+    "plot.trajectory", "plot.coefficients", "plot.distance", "plot.data", examples=10,
+    problem=st.one_of(extremes.problems(), extremes.ordinary_problems()), times=st.one_of(st.none(), TIMES),
+)  # fmt: skip
+def every_result_can_be_drawn(problem, times):
+    flow = refused(ib.gradient_flow, problem.net, *problem.data, times, max_steps=50, n_jobs=1)
+    end = ib.limit(problem.net, *problem.data, n_jobs=1)
+    drawings = [(ib.plot.coefficients, end)]
+    if flow is not None:
+        drawings += [(ib.plot.trajectory, flow), (ib.plot.distance, flow, end)]
+    for draw, *results in drawings:
+        ax = refused(draw, *results, ax=Figure().subplots())
+        if ax is not None:
+            assert ib.plot.data(ax)
+
+
+@law(
+    "plot.shape_and_scale", examples=10,
+    rows=st.lists(st.tuples(extremes.SCALES, extremes.SHAPES, FINITE), max_size=4),
+)  # fmt: skip
+def any_table_can_be_drawn(rows):
+    table = dict(zip(("scale", "shape", "test_mse"), np.array(rows).reshape(-1, 3).T, strict=True))
+    refused(ib.plot.shape_and_scale, table, ax=Figure().subplots())
+
+
+# ------------------------------------------------------------------------------------------------ arguments of no sense
+
+NET = ib.DiagonalNetwork.from_scale_shape(2, scale=0.1)
+X, Y = [[1.0, 2.0]], [2.0]
+LIMIT, FLOW = ib.limit(NET, X, Y), ib.gradient_flow(NET, X, Y, [1.0])
+PATH = ib.limit_path([NET], X, Y)
+TABLE = ib.sweep(lambda scale: ib.DiagonalNetwork.from_scale_shape(2, scale), (X, Y), {"scale": [1.0]}, "loss")
+ENTROPY = ib.HyperbolicEntropy(kappa=1.0)
+PLAIN = {
+    "limit": (ib.limit, {"net": NET, "X": X, "y": Y}),
+    "limit_path": (ib.limit_path, {"nets": [NET], "X": X, "y": Y}),
+    "check_kkt": (ib.check_kkt, {"net": NET, "X": X, "y": Y, "beta": [0.0, 1.0]}),
+    "gradient_flow": (ib.gradient_flow, {"net": NET, "X": X, "y": Y, "max_seconds": 1.0}),
+    "DiagonalNetwork": (ib.DiagonalNetwork, dict.fromkeys(("u_plus", "v_plus", "u_minus", "v_minus"), [1.0, 2.0])),
+    "DiagonalNetwork.from_scale_shape": (ib.DiagonalNetwork.from_scale_shape, {"n_features": 2, "scale": 1.0}),
+    "HyperbolicEntropy": (ib.HyperbolicEntropy, {"kappa": 1.0}),
+    "HyperbolicEntropy.__call__": (ENTROPY.__call__, {"beta": [1.0]}),
+    "HyperbolicEntropy.gradient": (ENTROPY.gradient, {"beta": [1.0]}),
+    "HyperbolicEntropy.hessian": (ENTROPY.hessian, {"beta": [1.0]}),
+    "HyperbolicEntropy.bregman": (ENTROPY.bregman, {"beta": [1.0], "beta0": [0.0]}),
+    "HyperbolicEntropy.interpolate": (ENTROPY.interpolate, {"X": X, "y": Y}),
+    "KKTReport.satisfied": (LIMIT.kkt.satisfied, {}),
+    "Flow.distance_bound": (FLOW.distance_bound, {}),
+    "SweepResult.grid": (TABLE.grid, {"name": "loss"}),
+    "sweep": (ib.sweep, {"make_network": lambda scale: NET, "data": (X, Y), "grid": {"scale": [1.0]}, "measures": "loss"}),
+    "special.q_diagonal": (ib.special.q_diagonal, {"x": 1.0, "log_kappa": 0.0}),
+    "special.dq_diagonal": (ib.special.dq_diagonal, {"x": 1.0, "log_kappa": 0.0}),
+    "special.d2q_diagonal": (ib.special.d2q_diagonal, {"x": 1.0, "log_kappa": 0.0}),
+    "baselines.min_l2_norm": (ib.baselines.min_l2_norm, {"X": X, "y": Y}),
+    "baselines.basis_pursuit": (ib.baselines.basis_pursuit, {"X": X, "y": Y}),
+    "datasets.sparse_regression": (ib.datasets.sparse_regression, {"n_samples": 2, "n_features": 3, "n_nonzero": 1}),
+    "plot.trajectory": (ib.plot.trajectory, {"flow": FLOW}),
+    "plot.coefficients": (ib.plot.coefficients, {"limit": LIMIT}),
+    "plot.distance": (ib.plot.distance, {"flow": FLOW, "limit": LIMIT}),
+    "plot.shape_and_scale": (ib.plot.shape_and_scale, {"table": {"scale": [1.0], "shape": [0.0], "test_mse": [1.0]}}),
+    "plot.data": (ib.plot.data, {"ax": Figure().subplots()}),
+}  # fmt: skip
+#: Arguments with which a call writes a file, draws on the screen or makes arrays as large as it is told.
+ELSEWHERE = {"checkpoint", "progress", "ax", "executor", "n_samples", "n_features", "n_nonzero", "noise_std"}
+ARGUMENTS = [
+    (name, argument)
+    for name, (call, _) in PLAIN.items()
+    for argument in inspect.signature(call).parameters
+    if argument not in ELSEWHERE
+]
+
+
+@law(*PLAIN, examples=700, where=st.sampled_from(ARGUMENTS), value=extremes.junk())
+def an_argument_of_no_sense_is_refused_with_one_sentence(where, value):
+    name, argument = where
+    call, plain = PLAIN[name]
+    extra = {"ax": Figure().subplots()} if "ax" in inspect.signature(call).parameters and argument != "ax" else {}
+    refused(call, **(extra | plain | {argument: value}))
+
+
+# --------------------------------------------------------------------------------------------------------- all of them
+
+
+def public_names():
+    """Every public function, class, method and property, by its dotted name."""
+    for name in ib.__all__:
+        thing = getattr(ib, name)
+        if isinstance(thing, types.ModuleType):
+            yield from (f"{name}.{inner}" for inner in thing.__all__)
+        elif callable(thing):
+            yield name
+            if isinstance(thing, type) and thing.__module__.startswith("implicit_bias"):
+                yield from (f"{name}.{m}" for m, v in vars(thing).items() if not m.startswith("_") and is_code(v))
+
+
+def is_code(value):
+    return isinstance(value, types.FunctionType | classmethod | staticmethod | property) or hasattr(value, "func")
+
+
+#: Exceptions that carry a result, and a function that writes a file: test_flow and test_sweep say what they must.
+ELSEWHERE_NAMES = {"FlowInterrupted", "SweepInterrupted", "SweepResult.to_csv", "Status.at_the_end", "Status.message"}
+
+
+def test_every_public_name_has_a_law():
+    assert set(public_names()) - COVERED.keys() - ELSEWHERE_NAMES == set()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_law(name):
+    obey(name, 1, derandomize=True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", LAWS)
+def test_law_on_many_examples(name):
+    obey(name, SOAK, phases=[Phase.generate, Phase.shrink])
