@@ -16,5 +16,11 @@ def relative_bound(bound: Array, end: Array) -> Array:
 
 
 def _relative(rows: Array, end: Array) -> Array:
-    size = float(np.linalg.norm(end))
-    return np.asarray(np.linalg.norm(rows, axis=1) / (size if size > 0.0 else 1.0))
+    # In units of the largest coefficient, so that no square of the end over- or underflows.
+    unit = float(np.abs(end).max())
+    if not 0.0 < unit < np.inf:
+        unit = 1.0
+    size = float(np.linalg.norm(end / unit))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.linalg.norm(rows / unit, axis=1) / (size if size > 0.0 else 1.0 / unit)
+    return np.where(np.isnan(found), np.inf, found)

@@ -159,10 +159,13 @@ class DiagonalNetwork:
     @property
     def beta0(self) -> Array:
         r"""Predictor at time 0, :math:`u_+ \circ v_+ - u_- \circ v_-`; over- and underflow give inf and 0."""
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             half = np.exp(np.asarray(self.log_magnitude))
             plus, minus = (half * self.u_plus) * (half * self.v_plus), (half * self.u_minus) * (half * self.v_minus)
-            return np.asarray(np.where(plus == minus, 0.0, plus - minus))
+            beta0 = np.where(plus == minus, 0.0, plus - minus)
+        # A product that overflows says nothing of the difference, nor does inf times a weight of 0; the logarithms do.
+        exact = np.isfinite(plus) & np.isfinite(minus)
+        return np.asarray(beta0 if exact.all() else np.where(exact, beta0, self.start.beta0))
 
     @property
     def log_kappa(self) -> Array:

@@ -44,6 +44,15 @@ class Start(NamedTuple):
             )
 
 
+    @property
+    def beta0(self) -> Array:
+        r""":math:`\tfrac14(A - B)`, (n_features,), to the digits of the logarithms; over- and underflow give inf and 0."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            gap = (self.log_a_high - self.log_b_high) + (self.log_a_low - self.log_b_low)
+            size = np.exp(np.maximum(self.log_a_high, self.log_b_high) - np.log(4.0)) * -np.expm1(-np.abs(gap))
+        return np.where(np.isnan(gap) | (gap == 0.0), 0.0, np.copysign(size, gap))
+
+
 def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array) -> Start:
     """The unbiased start of a scale and a shape, each of length 1 or one a feature."""
     if log_scale is not None:

@@ -10,8 +10,8 @@ import numbers
 import operator
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import SupportsIndex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,8 @@ def integer(name: str, value: object, least: int = 1) -> int:
     """An integer of at least `least` that is not a bool."""
     found = least - 1
     # Python counts True as an integer, and NumPy gives arrays and its own True an index.
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray):
+    # A class of integers looks like one as well, for it has the method.
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray | type):
         found = operator.index(value)
     if found < least:
         raise ValueError(f"{name} must be an integer of at least {least}: got {shown(value)}")
@@ -229,6 +230,15 @@ def logarithms(name: str, values: Array) -> Array:
     if abs(worst) > LARGEST_LOG:
         raise ValueError(f"{name} must be in [{-LARGEST_LOG:g}, {LARGEST_LOG:g}]: got {shown(worst)}")
     return values
+
+
+def by_name(name: str, value: object) -> dict[str, Any]:
+    """Values by their names; None is none of them."""
+    if value is None:
+        return {}
+    if not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise ValueError(f"{name} must be a dict with names as keys: got {shown(value)}")
+    return dict(value)
 
 
 def exactly_one(names: tuple[str, str], values: tuple[object, object]) -> None:

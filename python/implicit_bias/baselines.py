@@ -8,6 +8,9 @@ from ._validate import Array
 
 __all__ = ["basis_pursuit", "min_l2_norm"]
 
+#: Coefficients that the linear program is asked for: the ends of binary64 are no unit to measure others in.
+MEASURABLE = (1e-290, 1e290)
+
 
 def min_l2_norm(X: ArrayLike, y: ArrayLike) -> Array:
     r"""Predictor of least Euclidean norm among those that fit the data best.
@@ -26,7 +29,7 @@ def min_l2_norm(X: ArrayLike, y: ArrayLike) -> Array:
     Returns
     -------
     ndarray, shape (n_features,)
-        In the span of the rows of X.
+        In the span of the rows of X; inf where it exceeds the largest float.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def basis_pursuit(X: ArrayLike, y: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        If an argument is of the wrong shape or not finite, or no predictor fits the data.
+        If an argument is of the wrong shape or not finite, no predictor fits the data, or those that might are beyond
+        1e±290.
 
     References
     ----------
@@ -91,7 +95,10 @@ def basis_pursuit(X: ArrayLike, y: ArrayLike) -> Array:
     # Tolerances of the program are absolute, so rows and targets go in at size one.
     rows = np.abs(X).max(axis=1)
     rows[rows == 0.0] = 1.0
-    unit = np.abs(y / rows).max()
+    with np.errstate(over="ignore", under="ignore"):
+        unit = np.abs(y / rows).max()
+    if not MEASURABLE[0] < unit < MEASURABLE[1]:
+        raise ValueError(f"y must fit coefficients in {MEASURABLE}: got targets of {unit:.1e} times their rows of X")
     scaled, target = X / rows[:, None], y / rows / unit
     found = linprog(np.ones(2 * X.shape[1]), A_eq=np.hstack([scaled, -scaled]), b_eq=target, method="highs-ds")
     if found.x is None:

@@ -86,7 +86,11 @@ def sparse_regression(
     X = random.standard_normal((n_samples, n_features))
     beta_true = np.zeros(n_features)
     beta_true[random.choice(n_features, n_nonzero, replace=False)] = n_nonzero**-0.5
-    return SparseRegression(X, X @ beta_true + noise_std * random.standard_normal(n_samples), beta_true)
+    with np.errstate(over="ignore"):
+        y = X @ beta_true + noise_std * random.standard_normal(n_samples)
+    if not np.isfinite(y).all():
+        raise ValueError(f"noise_std must be small enough for finite targets: got {check.shown(noise_std)}")
+    return SparseRegression(X, y, beta_true)
 
 
 def azulay_sparse_regression() -> SparseRegression:

@@ -185,8 +185,9 @@ def distance(
             f"limit must be a Limit with the {flow.beta.shape[1]} features of flow: got {_features(limit)}"
         )
     curves = {"gradient flow": (flow.t, relative_distance(flow.beta, limit.beta))}
-    curves |= {name: _curve(f"others[{name!r}]", pair) for name, pair in (others or {}).items()}
-    heights = {name: check.positive(f"levels[{name!r}]", value) for name, value in (levels or {}).items()}
+    curves |= {name: _curve(f"others[{name!r}]", pair) for name, pair in check.by_name("others", others).items()}
+    given = check.by_name("levels", levels)
+    heights = {name: check.positive(f"levels[{name!r}]", value) for name, value in given.items()}
     bound = relative_bound(flow.distance_bound(), limit.beta)
     ax = _axes(ax)
     ax.set_xscale("log")
@@ -242,7 +243,8 @@ def shape_and_scale(
     """
     scale = _column(table, "scale")
     shape, error = _column(table, "shape", scale.size), _column(table, "test_mse", scale.size)
-    levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
+    given = check.by_name("baselines", baselines)
+    levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in given.items()}
     ax = _axes(ax)
     shapes = np.unique(shape)
     for s, look, marker in zip(shapes, looks(shapes.size), cycle("osD^vP*", shapes.size), strict=True):
@@ -327,7 +329,8 @@ def _axes(ax: "Axes | None") -> "Axes":
 
 def _column(table: Mapping[str, ArrayLike], name: str, length: int | None = None) -> Array:
     if not isinstance(table, Mapping) or name not in table:
-        raise ValueError(f"table must have a column {name!r}: got {check.shown(list(table))}")
+        found = list(table) if isinstance(table, Mapping) else table
+        raise ValueError(f"table must have a column {name!r}: got {check.shown(found)}")
     column = f"table[{name!r}]"
     if length is None:
         return check.array(column, table[name], "(n_cells,)")

@@ -71,7 +71,10 @@ impl HyperbolicEntropy {
         let unit = Unit::new(self.log_kappa(), beta.abs());
         let (p, m) = unit.parts(beta);
         let (p0, m0) = unit.parts_of_start(self.log_a, self.log_b);
-        unit.undo(divergence::of_parts((p, m), (p0, m0), self.log_ratio(beta)))
+        let value = unit.undo(divergence::of_parts((p, m), (p0, m0), self.log_ratio(beta)));
+        // An infinite part times a relative distance too small to be seen: a start beyond the largest float.
+        let overflowed = value.is_nan() && !(beta.is_nan() || self.log_a.is_nan() || self.log_b.is_nan());
+        if overflowed { f64::INFINITY } else { value }
     }
 
     /// `D'(β) = G = ½ (asinh(2β/κ) − θ)`, from `β − β(0)` where that is the smaller: 0 at the start.

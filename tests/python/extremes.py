@@ -24,6 +24,7 @@ LOG_SCALES = st.one_of(
     st.sampled_from([0.0, -11512.9, -230258.5, 690.7, 1e12, -1e12, 708.0, 709.7, 712.0, -708.3, -745.1, -760.0]),
     st.floats(-1e5, 1e5),
 )
+SMALL_LOG_SCALES = st.one_of(st.floats(-30.0, 5.0), st.sampled_from([0.0, -708.3, -745.1, -11512.9, -230258.5]))
 SCALES = st.one_of(st.floats(1e-8, 1e3), st.sampled_from([5e-324, 1e-308, 1e-300, 1.0, 1e150, 1e300, LARGEST]))
 SHAPES = st.one_of(
     st.floats(-0.99, 0.99),
@@ -34,9 +35,12 @@ WEIGHTS = st.one_of(
     st.floats(-2.0, 2.0),
     st.sampled_from([1e150, -1e150, 1e-150, 1e300, -1e-300, 5e-324, LARGEST]),
 )
+PLAIN_WEIGHTS = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.5, 1.0 + 2.0**-52]), st.floats(0.1, 2.0))
 #: Decimal exponents of rows, columns and targets: mostly none.
 DECADES = st.sampled_from([0, 0, 0, 0, 3, -3, 8, -8, 100, -100, 150, -150, 300, -300])
+FEW_DECADES = st.sampled_from([0, 0, 0, 0, 2, -2])
 ENTRIES = st.one_of(st.integers(-2, 2).map(float), st.floats(-3.0, 3.0), st.sampled_from([0.0, 1.0, 1e-8, 1e8]))
+PLAIN_ENTRIES = st.one_of(st.integers(-2, 2).map(float), st.floats(0.1, 3.0))
 #: Any float that is a number.
 NUMBERS = st.one_of(st.floats(-10.0, 10.0), st.floats(allow_nan=False, allow_infinity=False))
 
@@ -57,6 +61,21 @@ def _list(draw, strategy, n):
     return np.array(draw(st.lists(strategy, min_size=n, max_size=n)))
 
 
+class Sizes(NamedTuple):
+    """How far apart the numbers of a problem can be."""
+
+    weights: st.SearchStrategy
+    log_scales: st.SearchStrategy
+    scales: st.SearchStrategy
+    entries: st.SearchStrategy
+    decades: st.SearchStrategy
+
+
+ANY_SIZE = Sizes(WEIGHTS, LOG_SCALES, SCALES, ENTRIES, DECADES)
+#: Data within a few decades and starts that may vanish: what a flow can follow.
+PLAIN_SIZE = Sizes(PLAIN_WEIGHTS, SMALL_LOG_SCALES, st.floats(1e-8, 100.0), PLAIN_ENTRIES, FEW_DECADES)
+
+
 class Data(NamedTuple):
     X: np.ndarray
     y: np.ndarray
@@ -75,14 +94,14 @@ class Data(NamedTuple):
 
 
 @st.composite
-def data(draw, n_features=st.integers(1, 5)):
+def data(draw, n_features=st.integers(1, 5), sizes=ANY_SIZE):
     """Data with fewer, as many and more samples than features; zero, repeated and badly scaled rows and columns."""
     n, d = draw(st.integers(1, 4)), draw(n_features)
-    X = _list(draw, ENTRIES, n * d).reshape(n, d)
+    X = _list(draw, sizes.entries, n * d).reshape(n, d)
     if draw(st.booleans()):
-        X = _scaled(X, _list(draw, DECADES, n)[:, None])
+        X = _scaled(X, _list(draw, sizes.decades, n)[:, None])
     if draw(st.integers(0, 3)) == 0:
-        X = _scaled(X, _list(draw, DECADES, d))
+        X = _scaled(X, _list(draw, sizes.decades, d))
     if n > 1 and draw(st.integers(0, 3)) == 0:
         X[draw(st.integers(1, n - 1))] = X[0] * draw(st.sampled_from([1.0, -1.0, 0.5, 0.0, 1.0 + 2.0**-52]))
     if d > 1 and draw(st.integers(0, 3)) == 0:
@@ -91,15 +110,15 @@ def data(draw, n_features=st.integers(1, 5)):
     if kind == "zero":
         y = np.zeros(n)
     elif kind == "any":
-        y = _scaled(_list(draw, ENTRIES, n), draw(DECADES))
+        y = _scaled(_list(draw, sizes.entries, n), draw(sizes.decades))
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            y = _finite(_scaled(X @ _list(draw, ENTRIES, d), draw(DECADES)))
+            y = _finite(_scaled(X @ _list(draw, sizes.entries, d), draw(sizes.decades)))
     return Data(X, y)
 
 
 @st.composite
-def networks(draw, n_features):
+def networks(draw, n_features, sizes=ANY_SIZE):
     """Starts of every kind: by scale and by weights, one-sided, frozen, biased, of any size."""
     d = n_features
     one_or_each = st.booleans()
@@ -109,15 +128,15 @@ def networks(draw, n_features):
 
     kind = draw(st.sampled_from(["log_scale", "log_scale", "scale", "weights", "one-sided", "unbiased"]))
     if kind in ("scale", "log_scale"):
-        sizes = {"scale": SCALES, "log_scale": LOG_SCALES}[kind]
-        return ib.DiagonalNetwork.from_scale_shape(d, **{kind: given(sizes)}, shape=given(SHAPES))
-    u_plus, v_plus, u_minus, v_minus = (_list(draw, WEIGHTS, d) for _ in range(4))
+        given_sizes = given(sizes.scales if kind == "scale" else sizes.log_scales)
+        return ib.DiagonalNetwork.from_scale_shape(d, **{kind: given_sizes}, shape=given(SHAPES))
+    u_plus, v_plus, u_minus, v_minus = (_list(draw, sizes.weights, d) for _ in range(4))
     if kind == "unbiased":
         u_minus, v_minus = u_plus, v_plus
     if kind == "one-sided":
         v_plus, v_minus = u_plus * draw(st.sampled_from([1.0, -1.0])), u_minus * draw(st.sampled_from([1.0, -1.0]))
     return ib.DiagonalNetwork(
-        u_plus, v_plus, u_minus, v_minus, given(st.one_of(st.just(0.0), LOG_SCALES.map(lambda x: x / 2)))
+        u_plus, v_plus, u_minus, v_minus, given(st.one_of(st.just(0.0), sizes.log_scales.map(lambda x: x / 2)))
     )
 
 
@@ -133,10 +152,10 @@ class Problem(NamedTuple):
 
 
 @st.composite
-def problems(draw):
+def problems(draw, sizes=ANY_SIZE):
     """A start and data."""
-    found = draw(data())
-    return Problem(draw(networks(found.X.shape[1])), found)
+    found = draw(data(sizes=sizes))
+    return Problem(draw(networks(found.X.shape[1], sizes)), found)
 
 
 @st.composite

@@ -117,7 +117,8 @@ def is_a_limit(found, problem, tol=1e-12):
     noise = [4 * (data.X.shape[1] + 1) * Fraction(U) * part + TINY for part in rounding]
     if found.status == "converged":
         # `y` was in range(X) for all the solver could tell: the projection costs a few roundings of y as well.
-        assert largest(residual) <= Fraction(tol) * largest(map(Fraction, data.y.tolist())) + 8 * max(noise)
+        size = largest(map(Fraction, data.y.tolist())) or 1  # absolute where all targets are 0
+        assert largest(residual) <= Fraction(tol) * size + 8 * max(noise)
         for r, bound, rest in zip(residual, found.backward_error, noise, strict=True):
             assert abs(r) <= Fraction(float(bound)) + 8 * rest
 
@@ -218,7 +219,8 @@ def is_a_flow(flow, problem, times):
 @law(
     "gradient_flow", "Flow", "Parameters", "ConservedQuantities", "Flow.parameters", "Flow.conserved_quantities",
     "Flow.distance_bound", examples=120,
-    problem=extremes.problems(), times=st.one_of(st.none(), TIMES), rtol=st.sampled_from([None, 1e-14, 1e-6, 0.1]),
+    problem=extremes.problems(extremes.PLAIN_SIZE), times=st.one_of(st.none(), TIMES),
+    rtol=st.sampled_from([None, 1e-14, 1e-6]),
     method=st.sampled_from(["auto", "radau", "explicit", "weights"]),
     max_steps=st.sampled_from([1, 30, 300]), max_seconds=st.sampled_from([None, 1e-9, 1.0]),
 )  # fmt: skip
@@ -242,7 +244,7 @@ def a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, rtol, method, ma
         no_nan(**conserved._asdict())
 
 
-@law("gradient_flow", examples=25, problem=extremes.problems(), seconds=st.sampled_from([1e-3, 0.05]))
+@law("gradient_flow", examples=25, problem=extremes.problems(extremes.PLAIN_SIZE), seconds=st.sampled_from([1e-3, 0.05]))
 def a_flow_without_a_limit_of_steps_ends_with_its_seconds(problem, seconds):
     flow = refused(ib.gradient_flow, problem.net, *problem.data, max_seconds=seconds, n_jobs=1)
     if flow is not None:
@@ -256,8 +258,8 @@ def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
         flow = ib.gradient_flow(problem.net, *problem.data, method=method, n_jobs=1)
     is_a_flow(flow, problem, None)
     assert flow.success, flow.message
-    # A few roundings of each weight, squared.
-    assert flow.conserved_quantities().drift.max() <= 64 * U
+    # A few roundings of each weight, squared, and those of its exponent.
+    assert flow.conserved_quantities().drift.max() <= (64 + 4 * np.abs(problem.net.log_kappa).max()) * U
     end = ib.limit(problem.net, *problem.data, n_jobs=1)
     assert (np.abs(flow.beta[-1] - end.beta) <= flow.distance_bound(n_jobs=1)[-1] + end.error_bound).all()
 
@@ -281,8 +283,8 @@ def a_start_has_a_kappa_and_a_predictor(net):
     if net.shape is not None:
         assert not net.beta0.any()
         assert (net.log_kappa > -np.inf).all()
-    size = np.abs([net.u_plus, net.v_plus, net.u_minus, net.v_minus]).max() * math.exp(min(np.max(net.log_magnitude), 99))
-    if size < 1e40:
+    largest_weight = np.abs([net.u_plus, net.v_plus, net.u_minus, net.v_minus]).max()
+    if largest_weight < 1e20 and np.max(net.log_magnitude) < 99.0:
         assert np.isfinite(net.beta0).all()
 
 
@@ -427,11 +429,12 @@ def what_takes_no_argument_returns_the_same_every_time(nothing):
 
 @law(
     "plot.trajectory", "plot.coefficients", "plot.distance", "plot.data", examples=10,
-    problem=st.one_of(extremes.problems(), extremes.ordinary_problems()), times=st.one_of(st.none(), TIMES),
+    problem=st.one_of(extremes.problems(extremes.PLAIN_SIZE), extremes.ordinary_problems()),
+    times=st.one_of(st.none(), st.just([0.0, 1e-3, 1.0, 1e6])),
 )  # fmt: skip
 def every_result_can_be_drawn(problem, times):
     flow = refused(ib.gradient_flow, problem.net, *problem.data, times, max_steps=50, n_jobs=1)
-    end = ib.limit(problem.net, *problem.data, n_jobs=1)
+    end = refused(ib.limit, problem.net, *problem.data, n_jobs=1)
     drawings = [(ib.plot.coefficients, end)]
     if flow is not None:
         drawings += [(ib.plot.trajectory, flow), (ib.plot.distance, flow, end)]
@@ -443,7 +446,7 @@ def every_result_can_be_drawn(problem, times):
 
 @law(
     "plot.shape_and_scale", examples=10,
-    rows=st.lists(st.tuples(extremes.SCALES, extremes.SHAPES, FINITE), max_size=4),
+    rows=st.lists(st.tuples(st.floats(1e-250, 1e250), extremes.SHAPES, st.floats(1e-250, 1e250)), max_size=4),
 )  # fmt: skip
 def any_table_can_be_drawn(rows):
     table = dict(zip(("scale", "shape", "test_mse"), np.array(rows).reshape(-1, 3).T, strict=True))

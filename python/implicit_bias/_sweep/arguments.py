@@ -119,7 +119,7 @@ def _measures(measures: Any, axes: Mapping[str, Any]) -> dict[str, str | Callabl
         measures = [measures]
     if isinstance(measures, Mapping):
         pairs = list(measures.items())
-    elif isinstance(measures, Iterable):
+    elif isinstance(measures, Iterable) and not isinstance(measures, np.ndarray):  # one of no dimensions has no items
         pairs = [(m if isinstance(m, str) else getattr(m, "__name__", None), m) for m in measures]
     else:
         raise ValueError(

@@ -93,4 +93,5 @@ def measured(name: str, of: Solved) -> float:
     """The number called `name`."""
     if isinstance(of.result, Flow) and of.result.t.size == 0:
         return math.nan
-    return float(NAMED[name](of))
+    with np.errstate(over="ignore", invalid="ignore"):  # inf, and NaN where infinities meet
+        return float(NAMED[name](of))

@@ -73,6 +73,12 @@ pub(super) fn residual_noise(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Vec<f64> {
 
 /// Largest error of an underflow.
 pub(super) const SMALLEST: f64 = 5e-324;
+
+/// A size of which nothing is known is infinite: what NaN, from infinities that met, says to whoever compares it.
+pub(super) fn or_infinite(v: f64) -> f64 {
+    if v.is_nan() { f64::INFINITY } else { v }
+}
+
 /// `|X| v`.
 pub(super) fn abs_product(x: Rows<'_>, v: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; x.n()];

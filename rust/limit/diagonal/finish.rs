@@ -14,7 +14,7 @@ use super::kkt::Conditions;
 use super::refine::{Frame, Refined};
 use super::row_space::RowSpace;
 use super::solve::{End, Outcome, Workspace};
-use super::{Limit, Options, judge};
+use super::{Limit, Options, Status, judge};
 
 /// A bound below this part of the largest coefficient needs no tightening.
 const TIGHT: f64 = 1e-10;
@@ -229,8 +229,19 @@ impl Finished {
         let mut targets = space.y.clone();
         units.residuals_out(&mut targets);
         let conditions = Conditions::of(x, &targets, start, &self.beta, &self.there, &self.nu);
-        // In the user's units: rows that differ by 1e300 may hide each other's residuals in the scaled ones.
-        let status = judge(space, outcome.end, conditions.feasibility, options.tol);
+        // Sizes at the ends of binary64 may overflow on the way, or be beyond it themselves: no end was found then. The
+        // potential and the multipliers of tiny rows may exceed the largest float all the same, without harm.
+        let sizes = self.beta.iter().chain(&self.backward).chain([&conditions.stationarity, &conditions.feasibility]);
+        let found = sizes.copied().all(f64::is_finite) && !self.nu.iter().any(|nu| nu.is_nan());
+        let status = match outcome.end {
+            // In the user's units: rows that differ by 1e300 may hide each other's residuals in the scaled ones.
+            end if found => judge(space, end, conditions.feasibility, options.tol),
+            End::Interrupted => Status::Interrupted,
+            _ => Status::MaxSteps,
+        };
+        for v in self.beta.iter_mut().chain(&mut self.nu).chain(&mut self.backward) {
+            *v = accuracy::or_infinite(*v);
+        }
         Limit {
             beta: self.beta,
             multipliers: self.nu,

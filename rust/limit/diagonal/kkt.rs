@@ -45,7 +45,7 @@ impl Conditions {
     /// Evaluate for projected targets `y`; `there` is `β(ν)`.
     pub(super) fn of(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], there: &[f64], nu: &[f64]) -> Self {
         let residual = accuracy::in_binary64_residual(x, y, beta);
-        let off = beta.iter().zip(there).fold(0.0, |m, (b, t)| f64::max(m, (b - t).abs()));
+        let off = beta.iter().zip(there).fold(0.0, |m, (b, t)| f64::max(m, accuracy::or_infinite((b - t).abs())));
         let entropies = start.log_a.iter().zip(&start.log_b);
         let entropies = entropies.map(|(a, b)| HyperbolicEntropy { log_a: a.to_f64(), log_b: b.to_f64() });
         let (potential_value, towards) = entropies.zip(beta.iter().zip(there)).fold((0.0, 0.0), |sum, (q, (b, t))| {
@@ -54,10 +54,10 @@ impl Conditions {
         let work: f64 = residual.iter().zip(nu).map(|(r, nu)| r * nu).sum();
         let size = |v: f64| if v > 0.0 { v } else { 1.0 };
         Self {
-            stationarity: off / size(largest(beta)),
-            feasibility: relative_residual(&residual, y),
-            duality_gap: (towards - work).abs() / size(potential_value),
-            potential_value,
+            stationarity: accuracy::or_infinite(off / size(largest(beta))),
+            feasibility: accuracy::or_infinite(relative_residual(&residual, y)),
+            duality_gap: accuracy::or_infinite((towards - work).abs() / size(potential_value)),
+            potential_value: accuracy::or_infinite(potential_value),
         }
     }
 }
@@ -90,7 +90,8 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     let error_bound = distance_bound(beta, &limit);
     let noise = accuracy::residual_noise(x, &targets, beta);
     let residual = accuracy::in_binary64_residual(x, &targets, beta);
-    let backward_error = residual.iter().zip(&noise).map(|(r, e)| r.abs() + e).collect();
+    let backward_error = residual.iter().zip(&noise).map(|(r, e)| accuracy::or_infinite(r.abs() + e)).collect();
+    multipliers.iter_mut().for_each(|nu| *nu = accuracy::or_infinite(*nu));
     Report { conditions, multipliers, error_bound, backward_error, limit }
 }
 
@@ -100,7 +101,8 @@ pub fn distance_bound(beta: &[f64], limit: &Limit) -> Vec<f64> {
     let outward = 1.0 + 4.0 * f64::UNIT_ROUNDOFF;
     let known = limit.error_bound.as_deref().unwrap_or(&[]);
     let bound = known.iter().copied().chain(core::iter::repeat(f64::INFINITY));
-    beta.iter().zip(&limit.beta).zip(bound).map(|((b, l), e)| outward * ((b - l).abs() + e)).collect()
+    let sum = |((b, l), e): ((&f64, &f64), f64)| accuracy::or_infinite(outward * ((b - l).abs() + e));
+    beta.iter().zip(&limit.beta).zip(bound).map(sum).collect()
 }
 
 /// Coordinates `w` of the multipliers that fit `∇Q(β) = Xᵀν` best: `min Σ S_i (∇Q(β)_i − x_iᵀν)²`.
