@@ -43,7 +43,6 @@ class Start(NamedTuple):
                 np.exp(0.5 * (self.log_a_high + self.log_b_high)) * np.exp(0.5 * (self.log_a_low + self.log_b_low))
             )
 
-
     @property
     def beta0(self) -> Array:
         r""":math:`\tfrac14(A - B)`, (n_features,), to the digits of the logarithms; over- and underflow give inf and 0."""

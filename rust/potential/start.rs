@@ -86,12 +86,25 @@ impl Weights {
     /// (ln A, ln B).
     fn logarithms(self) -> (DoubleDouble, DoubleDouble) {
         let unit = DoubleDouble::from_f64(2.0 * self.log_magnitude);
-        let log = |a: (f64, f64), b: (f64, f64)| log_sum_of_squares(pair(two_sum(a.0, a.1)), pair(two_sum(b.0, b.1)));
         (
             log((self.u_plus, self.v_plus), (self.u_minus, -self.v_minus)) + unit,
             log((self.u_plus, -self.v_plus), (self.u_minus, self.v_minus)) + unit,
         )
     }
+}
+
+/// ln((a₀ + a₁)² + (b₀ + b₁)²).
+fn log(a: (f64, f64), b: (f64, f64)) -> DoubleDouble {
+    let sums = |unit: f64| (two_sum(unit * a.0, unit * a.1), two_sum(unit * b.0, unit * b.1));
+    let is_finite = |(high, low): (f64, f64)| high.is_finite() && low.is_finite();
+    let (a, b) = sums(1.0);
+    if is_finite(a) && is_finite(b) {
+        return log_sum_of_squares(pair(a), pair(b));
+    }
+    // The sum of two floats may exceed the largest one. Not always in this unit: a tiny sum would lose digits there, which
+    // beside a sum that overflows do not count.
+    let (a, b) = sums(0.25);
+    log_sum_of_squares(pair(a), pair(b)) + DoubleDouble::LN_2.mul_f64(4.0)
 }
 
 fn pair((high, low): (f64, f64)) -> DoubleDouble {

@@ -7,6 +7,7 @@ fails the last test. Each law runs on a few examples, the same every time, and i
 import inspect
 import math
 import signal
+import time
 import types
 from contextlib import contextmanager
 from fractions import Fraction
@@ -23,7 +24,7 @@ import implicit_bias as ib
 
 U = 2.0**-53
 TINY = Fraction(5e-324)
-SECONDS = 10
+SECONDS, PATIENCE = 10, 300
 SOAK = 100
 
 LAWS, COVERED = {}, {}
@@ -50,18 +51,24 @@ def obey(name, times, **options):
 
 @contextmanager
 def in_time():
-    """A call that has not returned by then fails; the core hears a signal within 20 ms, wherever it is."""
+    """A call that has not returned by then fails; the core hears a signal within 20 ms, wherever it is.
+
+    In seconds of work, which do not pass while other programs have the machine; and in many more that do, for a deadlock.
+    """
 
     def late(_signal, _frame):
-        raise TimeoutError(f"not done after {SECONDS} s")
+        raise TimeoutError(f"not done after {SECONDS} s of work, or {PATIENCE} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    clocks = [(signal.SIGPROF, signal.ITIMER_PROF, SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, PATIENCE)]
+    before = [signal.signal(number, late) for number, _, _ in clocks]
+    for _, timer, seconds in clocks:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(clocks, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def refused(call, *args, **kwargs):
@@ -177,7 +184,7 @@ TIMES = st.lists(
 ).map(sorted)  # fmt: skip
 
 
-def is_a_flow(flow, problem, times):
+def is_a_flow(flow, problem, times, rtol=None):
     """What every trajectory must be, whatever its status."""
     data, d = problem.data, problem.net.n_features
     n_times = flow.t.size
@@ -206,14 +213,12 @@ def is_a_flow(flow, problem, times):
         found = flow.loss[k]
         assert found == math.inf or Fraction(found) <= high * (1 + Fraction(1, 10**9)) + TINY
         assert found == math.inf or Fraction(found) >= low * (1 - Fraction(1, 10**9)) - TINY
-    for (before, after), beta in zip(pairwise(flow.loss), flow.beta[1:], strict=True):
-        if not (np.isfinite(after) and np.isfinite(beta).all()):
-            continue
-        noise = largest(data.rounding(beta)) * 16 * (d + 2) * Fraction(U) + TINY
-        rise = Fraction(float(after)) - Fraction(float(before)) if np.isfinite(before) else Fraction(-1)
-        # Rows are interpolated to 1e-7 of the largest coefficient where no times are asked for.
-        loose = Fraction(1, 10**6) if times is None else Fraction(1, 10**8)
-        assert rise <= loose * Fraction(float(before) if np.isfinite(before) else 0.0) + 2 * noise**2
+    # sqrt(2 loss) is the norm of the residual over sqrt(N): it is off by no more than the largest error of a residual.
+    # Coefficients are off by rtol a step, and by 1e-7 of the largest one where rows are interpolated.
+    error = 32 * U + 100.0 * (rtol or 1e-10) + (1e-7 if times is None else 0.0)
+    for (before, after), beta in zip(pairwise(np.sqrt(2.0 * flow.loss)), flow.beta[1:], strict=True):
+        reach = np.abs(data.X).sum(axis=1).max() * np.abs(beta).max()
+        assert after <= before * (1 + 8 * U) + error * (reach + np.abs(data.y).max())
 
 
 @law(
@@ -231,7 +236,7 @@ def a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, rtol, method, ma
     )  # fmt: skip
     if flow is None:
         return
-    is_a_flow(flow, problem, times)
+    is_a_flow(flow, problem, times, rtol)
     with in_time():
         weights, conserved, bound = flow.parameters, flow.conserved_quantities(), flow.distance_bound(n_jobs=1)
     assert all(w.shape == flow.beta.shape for w in weights)
@@ -244,12 +249,15 @@ def a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, rtol, method, ma
         no_nan(**conserved._asdict())
 
 
-@law("gradient_flow", examples=25, problem=extremes.problems(extremes.PLAIN_SIZE), seconds=st.sampled_from([1e-3, 0.05]))
+@law(
+    "gradient_flow", examples=25, problem=extremes.problems(extremes.PLAIN_SIZE), seconds=st.sampled_from([1e-3, 0.05])
+)
 def a_flow_without_a_limit_of_steps_ends_with_its_seconds(problem, seconds):
+    begin = time.process_time()
     flow = refused(ib.gradient_flow, problem.net, *problem.data, max_seconds=seconds, n_jobs=1)
+    assert time.process_time() - begin <= seconds + 1.0
     if flow is not None:
         is_a_flow(flow, problem, None)
-        assert flow.stats["seconds"] <= seconds + 2.0
 
 
 @law("gradient_flow", examples=40, problem=extremes.ordinary_problems(), method=st.sampled_from(["auto", "radau"]))
@@ -262,6 +270,31 @@ def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
     assert flow.conserved_quantities().drift.max() <= (64 + 4 * np.abs(problem.net.log_kappa).max()) * U
     end = ib.limit(problem.net, *problem.data, n_jobs=1)
     assert (np.abs(flow.beta[-1] - end.beta) <= flow.distance_bound(n_jobs=1)[-1] + end.error_bound).all()
+
+
+SCALED = ib.DiagonalNetwork.from_scale_shape
+#: Flows at the ends of binary64 that break the law of all flows: found by running it on data of any size.
+BEYOND_FLOATS = {
+    "a time of convergence beyond the largest float": (
+        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, {},
+    ),
+    "rows closer to each other than the least float": (
+        SCALED(1, scale=1e-308, shape=extremes.NEAREST_TO_1), [[1e142]], [1e292], None, {"method": "radau", "rtol": 1e-6},
+    ),
+    "weights whose sum overflows": (
+        ib.DiagonalNetwork(*[[extremes.LARGEST]] * 2, [1.0], [1.0], -41697.0), [[1.0]], [0.0], [1.0], {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.xfail(strict=True, reason="not a float: a flow has no unit of its own for times and weights yet")
+@pytest.mark.parametrize("name", BEYOND_FLOATS)
+def test_flows_beyond_the_range_of_floats_are_trajectories_or_say_why_they_ended(name):
+    net, X, y, times, options = BEYOND_FLOATS[name]
+    problem = extremes.Problem(net, extremes.Data(np.array(X), np.array(y)))
+    a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, **{
+        "rtol": None, "method": "auto", "max_steps": 300, "max_seconds": None, **options,
+    })  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------- networks and potentials
@@ -379,7 +412,9 @@ def a_sweep_has_a_row_for_every_point_and_the_message_of_each(problem, scales, s
         table = ib.sweep(make_network, problem.data, grid, measures, solve=solve, solve_options=options, n_jobs=1)
     assert {column.size for column in table.values()} == {len(scales) * len(shapes)}
     assert table.grid("loss").shape == table.shape == (len(scales), len(shapes))
-    for status, message, success, shape in zip(*(table[n] for n in ("status", "message", "success", "shape")), strict=True):
+    for status, message, success, shape in zip(
+        *(table[n] for n in ("status", "message", "success", "shape")), strict=True
+    ):
         if status == "failed":
             assert "ValueError" in message
             assert not success
@@ -391,11 +426,11 @@ def a_sweep_has_a_row_for_every_point_and_the_message_of_each(problem, scales, s
 
 
 @law("baselines.min_l2_norm", examples=80, data=extremes.data())
-def the_least_l2_norm_is_finite_and_fits_ordinary_data(data):
+def the_least_l2_norm_is_never_nan(data):
     beta = refused(ib.baselines.min_l2_norm, *data)
     if beta is not None:
         assert beta.shape == (data.X.shape[1],)
-        assert np.isfinite(beta).all()
+        no_nan(beta=beta)
 
 
 @law("baselines.basis_pursuit", examples=60, data=extremes.data())
