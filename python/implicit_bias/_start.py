@@ -45,7 +45,7 @@ class Start(NamedTuple):
 
     @property
     def beta0(self) -> Array:
-        r""":math:`\tfrac14(A - B)`, (n_features,), to the digits of the logarithms; over- and underflow give inf and 0."""
+        r""":math:`\tfrac14(A - B)`, (n_features,), as exact as the logarithms; over- and underflow give inf and 0."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             gap = (self.log_a_high - self.log_b_high) + (self.log_a_low - self.log_b_low)
             size = np.exp(np.maximum(self.log_a_high, self.log_b_high) - np.log(4.0)) * -np.expm1(-np.abs(gap))

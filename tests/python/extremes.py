@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import implicit_bias as ib
 
+FEATURES = st.integers(1, 5)
 LARGEST = np.finfo(float).max
 NEAREST_TO_1 = 1.0 - 2.0**-53
 
@@ -94,7 +95,7 @@ class Data(NamedTuple):
 
 
 @st.composite
-def data(draw, n_features=st.integers(1, 5), sizes=ANY_SIZE):
+def data(draw, n_features=FEATURES, sizes=ANY_SIZE):
     """Data with fewer, as many and more samples than features; zero, repeated and badly scaled rows and columns."""
     n, d = draw(st.integers(1, 4)), draw(n_features)
     X = _list(draw, sizes.entries, n * d).reshape(n, d)
@@ -193,8 +194,9 @@ def junk():
         st.sampled_from([
             np.array([]), np.zeros((0, 2)), np.zeros((2, 0)), np.ones((1, 2, 1)), np.array(1.0), np.array([1 + 1j]),
             np.array(["a"]), np.array([None]), np.array(["2020-01-01"], "M8[D]"), np.ones(2, [("a", float)]),
-            np.array([np.nan, 1.0]), np.array([[np.inf, 1.0]]), np.array([True, False]), np.float32(0.1), np.bool_(True),
-            np.ma.masked_array([1.0, 2.0], [True, False]), np.array([1.0, 2.0])[::-1], np.ones((2, 2), np.float16),
-            np.array([LARGEST, -LARGEST]), np.array([[LARGEST, LARGEST]]), np.array([2**63], np.uint64),
+            np.array([np.nan, 1.0]), np.array([[np.inf, 1.0]]), np.array([True, False]), np.float32(0.1),
+            np.bool_(True), np.ma.masked_array([1.0, 2.0], [True, False]), np.array([1.0, 2.0])[::-1],
+            np.ones((2, 2), np.float16), np.array([LARGEST, -LARGEST]), np.array([[LARGEST, LARGEST]]),
+            np.array([2**63], np.uint64),
         ]),
     )  # fmt: skip

@@ -115,11 +115,13 @@ def _arrays(data: object) -> tuple[check.Array, check.Array]:
 
 
 def _measures(measures: Any, axes: Mapping[str, Any]) -> dict[str, str | Callable[[Any], Any]]:
+    if isinstance(measures, np.ndarray):  # one of no dimensions says that it can be iterated over
+        measures = measures.tolist()
     if isinstance(measures, str) or callable(measures):
         measures = [measures]
     if isinstance(measures, Mapping):
         pairs = list(measures.items())
-    elif isinstance(measures, Iterable) and not isinstance(measures, np.ndarray):  # one of no dimensions has no items
+    elif isinstance(measures, Iterable):
         pairs = [(m if isinstance(m, str) else getattr(m, "__name__", None), m) for m in measures]
     else:
         raise ValueError(
