@@ -26,6 +26,8 @@ from ._warp_derivative import EPS, Derivative, along, is_analytic
 
 #: Asymmetry that counts as rounding, relative to sqrt(H_ii H_jj): an inverse by the user has some.
 ASYMMETRY = 1e-8
+#: A metric that passes as positive definite, while its inverse does not.
+SINGULAR = "H must be invertible in double precision: it is not"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from . import _warp_ray
 from ._trajectory import Flow
 from ._validate import Array
 from ._warp_commute import brackets
-from ._warp_metric import Metric, Pullback, curl
+from ._warp_metric import SINGULAR, Metric, Pullback, curl
 
 __all__ = [
     "CommutingTest",
@@ -213,8 +213,7 @@ def hessian_map_residual(
     array([0.49, 0.33])
     """
     model = _model(H, inverse)
-    found = [model.at(*point).whitened().hessian_residual() for point in _points(points)]
-    return HessianTest(*_columns(found))
+    return HessianTest(*_at_every(points, lambda point, where: model.at(point, where).whitened().hessian_residual()))
 
 
 def find_warp(H: Callable[[Any], Any] | Parametrization, points: ArrayLike, *, inverse: bool = False) -> Warp:
@@ -267,12 +266,13 @@ def find_warp(H: Callable[[Any], Any] | Parametrization, points: ArrayLike, *, i
     (True, True)
     """
     model = _model(H, inverse)
-    found = []
-    for point, where in _points(points):
+
+    def warp(point: Array, where: str) -> tuple[Any, ...]:
         local = model.at(point, where)
         frame = local.whitened()
-        found.append((*frame.log_warp_gradient(), *frame.remaining_residual(), *curl(model, local, point, where)))
-    return Warp(*_columns(found))
+        return (*frame.log_warp_gradient(), *frame.remaining_residual(), *curl(model, local, point, where))
+
+    return Warp(*_at_every(points, warp))
 
 
 def warped_potential(
@@ -334,7 +334,7 @@ def warped_potential(
     >>> found.value.round(9)
     array([2.61501916, 6.09991091])
     >>> ib.HyperbolicEntropy(kappa)([1.0, -2.0]).__round__(9)
-    5.429905429
+    6.099910908
     """
     model = _model(H, inverse)
     direction = check.array("ray", ray, "(n_features,)")
@@ -351,7 +351,10 @@ def warped_potential(
     n_features = model.n_features(start)
     if direction.size != n_features:
         raise ValueError(f"ray must have length {n_features}, as the predictor at base has: got {direction.size}")
-    found = _warp_ray.integrate(model, start, direction, lengths, rtol)
+    try:
+        found = _warp_ray.integrate(model, start, direction, lengths, rtol)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"{SINGULAR} on the ray") from error
     return RayPotential(
         s=lengths,
         value=found.value,
@@ -459,7 +462,7 @@ def commuting_residual(F: Callable[[Any], Any] | Parametrization, points: ArrayL
     References
     ----------
     .. [1] Li, Wang, Lee and Arora, "Implicit Bias of Gradient Descent on Reparametrized Models: On Equivalence to
-       Mirror Descent", NeurIPS 2022, Theorem 4.9.
+       Mirror Descent", NeurIPS 2022, Section 4.
 
     Examples
     --------
@@ -471,7 +474,7 @@ def commuting_residual(F: Callable[[Any], Any] | Parametrization, points: ArrayL
     """
     model = F if isinstance(F, Parametrization) else Parametrization(F)
     pullback = Pullback(model.function, model.jacobian)
-    return CommutingTest(*_columns([brackets(pullback, point, where) for point, where in _points(points)]))
+    return CommutingTest(*_at_every(points, lambda point, where: brackets(pullback, point, where)))
 
 
 def _model(H: object, inverse: object) -> Metric | Pullback:
@@ -483,9 +486,19 @@ def _model(H: object, inverse: object) -> Metric | Pullback:
     return Metric(H, inverse=flag)
 
 
-def _points(points: ArrayLike) -> list[tuple[Array, str]]:
-    rows = check.array("points", points, "(n_points, n_coordinates)")
-    return [(row, f"points[{k}]") for k, row in enumerate(rows)]
+def _at_every(points: ArrayLike, function: Callable[[Array, str], tuple[Any, ...]]) -> list[Array]:
+    """Columns of what a function returns at every point; nothing that is not a number comes back."""
+    rows = []
+    for k, point in enumerate(check.array("points", points, "(n_points, n_coordinates)")):
+        where = f"points[{k}]"
+        try:
+            with np.errstate(all="ignore"):
+                rows.append(function(point, where))
+        except np.linalg.LinAlgError as error:
+            raise ValueError(f"{SINGULAR} at {where}") from error
+        if not all(np.isfinite(value).all() for value in rows[-1]):
+            raise ValueError(f"points must be where H and its derivatives are within range: they are not at {where}")
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def _lengths(s: ArrayLike) -> Array:
@@ -495,7 +508,3 @@ def _lengths(s: ArrayLike) -> Array:
     if (np.diff(found) <= 0.0).any() or found[-1] == 0.0:
         raise ValueError("s must be strictly increasing and end above 0")
     return found.copy()
-
-
-def _columns(rows: list[tuple[Any, ...]]) -> list[Array]:
-    return [np.array(column) for column in zip(*rows, strict=True)]
