@@ -19,11 +19,10 @@ def brackets(model: Pullback, point: Array, where: str) -> tuple[Array, float, f
     inverse = np.linalg.inv(np.linalg.cholesky(J.value @ J.value.T))
     rows, size = inverse @ J.value, np.abs(inverse)
     bends = np.einsum("ai,bj,ijp->abp", inverse, inverse, found.value)
-    error = np.multiply.outer(size @ found.error, size.sum(axis=1))
-    error += 4.0 * J.value.size * EPS * np.einsum("ai,bj,ijp->abp", size, size, np.abs(found.value)).max(axis=2)
+    error = found.error + 4.0 * J.value.size * EPS * np.abs(found.value)
+    error = np.einsum("ai,bj,ijp->abp", size, size, error)
     all_of_it = bends - bends.transpose(1, 0, 2)
-    # An error bounds every entry of a vector of n_parameters.
-    bound = 2.0 * float(np.linalg.norm(error)) * np.sqrt(point.size)
+    bound = 2.0 * float(np.linalg.norm(error))
     whole, parts = 2.0 * float(np.linalg.norm(bends)), (all_of_it, all_of_it @ rows.T)
     sizes = [ratio(np.linalg.norm(part), bound, whole, bound) for part in parts]
     return found.value - found.value.transpose(1, 0, 2), *sizes[0], *sizes[1]

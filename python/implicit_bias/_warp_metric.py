@@ -45,10 +45,9 @@ class Local:
         """In the coordinates in which the metric is the identity."""
         root = np.asarray(np.linalg.cholesky(self.metric), np.float64)
         inverse = np.asarray(np.linalg.inv(root), np.float64)
-        size, row = np.abs(inverse), np.abs(inverse).sum(axis=1)
+        size = np.abs(inverse)
         slopes = _every_index(inverse, self.slopes)
-        error = np.multiply.outer(size @ self.slopes_error, np.multiply.outer(row, row))
-        error += 4.0 * len(root) * EPS * _every_index(size, np.abs(self.slopes))
+        error = _every_index(size, self.slopes_error + 4.0 * len(root) * EPS * np.abs(self.slopes))
         return Whitened(root, inverse, slopes, error)
 
 
@@ -106,11 +105,12 @@ def curl(model: "Metric | Pullback", local: Local, point: Array, where: str) -> 
     frame = local.whitened()
     if len(local.metric) == 1:
         return 0.0, 0.0
-    noise = float(frame.log_warp_gradient()[1].max())
-    found = _derivative("ln g", gradient, point, local.lift, where, False, noise)
+    noise = frame.log_warp_gradient()[1]
+    units = np.abs(frame.root).sum(axis=1)
+    found = _derivative("ln g", gradient, point, local.lift, where, False, units, noise)
     size = np.abs(frame.inverse)
     change = frame.inverse @ found.value @ frame.inverse.T
-    error = np.outer(size @ found.error, size.sum(axis=1))
+    error = size @ found.error @ size.T
     # ln g of a Hessian is constant, and its derivatives are rounding: measured by each other they would be of size one.
     squared, squared_error = frame.squared_slopes()
     parts = 2.0 * float(np.linalg.norm(change)), 2.0 * float(np.linalg.norm(error))
@@ -127,20 +127,23 @@ def ratio(part: float | np.floating[Any], part_error: float, whole: float, whole
 
 @dataclass(frozen=True)
 class Jacobian:
-    """Jacobian at a point and how it is differentiated: `noise` is the error of its values."""
+    """Jacobian at a point and how it is differentiated: `noise` is the error of its values, entry by entry."""
 
     name: str
     point: Array
     value: Array
     function: Callable[[NDArray[Any]], NDArray[Any]]
-    noise: float
+    noise: Array
     by_complex_steps: bool
     #: What `Pullback.jacobian` found out, to be passed on to the next point.
     analytic: bool
 
     def along(self, directions: Array, where: str) -> Derivative:
         """Its derivatives along some directions."""
-        return _derivative(self.name, self.function, self.point, directions, where, self.by_complex_steps, self.noise)
+        units = np.linalg.norm(self.value, axis=1, keepdims=True)
+        return _derivative(
+            self.name, self.function, self.point, directions, where, self.by_complex_steps, units, self.noise
+        )
 
 
 class Metric:
@@ -167,7 +170,8 @@ class Metric:
         if analytic is None:
             analytic = is_analytic(function, point)
         unit = np.eye(point.size)
-        slopes, error = _derivative(self.name, function, point, unit, where, analytic)
+        root = np.sqrt(np.diag(given))
+        slopes, error = _derivative(self.name, function, point, unit, where, analytic, np.outer(root, root))
         if not self._inverse:
             return Local(_symmetric(given), slopes, error, unit, analytic)
         metric = _inverse(given)
@@ -202,9 +206,10 @@ class Pullback:
         lift = metric @ J.value
         bends, error = J.along(lift, where)
         half = bends @ J.value.T
-        row = np.abs(J.value).sum(axis=1).max()
-        error = 2.0 * row * error + 4.0 * J.value.size * EPS * np.abs(half).max(axis=(1, 2))
-        slopes, error = _slopes_of_inverse(kernel, metric, half + half.transpose(0, 2, 1), error)
+        error = (error + 4.0 * J.value.size * EPS * np.abs(bends)) @ np.abs(J.value).T
+        slopes, error = _slopes_of_inverse(
+            kernel, metric, half + half.transpose(0, 2, 1), error + error.transpose(0, 2, 1)
+        )
         return Local(metric, slopes, error, lift, J.analytic)
 
     def jacobian(self, point: Array, where: str, analytic: bool | None = None) -> "Jacobian":
@@ -221,7 +226,7 @@ class Pullback:
         if analytic is None:
             self._confirm(value, point, where)
             analytic = is_analytic(function, point)
-        return Jacobian("jacobian", point, value, function, 0.0, analytic, analytic)
+        return Jacobian("jacobian", point, value, function, np.zeros(shape), analytic, analytic)
 
     def _differences(self, point: Array, where: str, shape: tuple[int, int], analytic: bool | None) -> "Jacobian":
         """Complex steps of F do not nest, so that second derivatives are differences of these first ones."""
@@ -231,8 +236,8 @@ class Pullback:
         def function(p: NDArray[Any]) -> NDArray[Any]:
             return along(plain, p, unit, analytic=analytic).value.T
 
-        found = _derivative("F", plain, point, unit, where, analytic)
-        return Jacobian("F", point, found.value.T, function, float(found.error.max()), False, analytic)
+        found = _derivative("F", plain, point, unit, where, analytic, np.ones(shape[0]))
+        return Jacobian("F", point, found.value.T, function, found.error.T, False, analytic)
 
     def _plain(self, shape: tuple[int, ...]) -> Callable[[NDArray[Any]], NDArray[Any]]:
         return lambda p: _shaped(self._function(p), shape)
@@ -240,9 +245,11 @@ class Pullback:
     def _confirm(self, jacobian: Array, point: Array, where: str) -> None:
         """A jacobian that belongs to another F would be believed otherwise; one direction is enough to tell."""
         direction = np.linspace(0.5, 1.0, point.size) * (np.abs(point).max() or 1.0)
-        value, error = _derivative("F", self._plain(jacobian.shape[:1]), point, direction[None], where, False)
+        value, error = _derivative(
+            "F", self._plain(jacobian.shape[:1]), point, direction[None], where, False, np.ones(len(jacobian))
+        )
         off = np.abs(jacobian @ direction - value[0]).max()
-        if off > 100.0 * error[0] + 1e-6 * (np.abs(jacobian) @ direction).max():
+        if off > 100.0 * error.max() + 1e-6 * (np.abs(jacobian) @ direction).max():
             raise ValueError(f"jacobian must be the derivative of F: off by {off:.3g} along one direction at {where}")
 
 
@@ -273,26 +280,30 @@ def _derivative(
     directions: Array,
     where: str,
     analytic: bool,
-    noise: float = 0.0,
+    units: Array,
+    noise: Array | float = 0.0,
 ) -> Derivative:
+    """Derivatives with an error for every entry, largest in the given `units` of the entries."""
+    units = np.where(units > 0.0, units, 1.0)
+    largest = float((noise / units).max())
     try:
-        found = along(function, point, directions, analytic=analytic, noise=noise)
+        found = along(lambda p: function(p) / units, point, directions, analytic=analytic, noise=largest)
     except ValueError as error:
         raise ValueError(f"{name} must be differentiable at {where}: {error}") from error
+    found = Derivative(found.value * units, np.multiply.outer(found.error, np.ones(found.value.shape[1:])) * units)
     if not (np.isfinite(found.value).all() and np.isfinite(found.error).all()):
         raise ValueError(f"{name} must have finite derivatives: got NaN or infinity at {where}")
     return found
 
 
 def _slopes_of_inverse(matrix: Array, metric: Array, slopes: Array, error: Array) -> tuple[Array, Array]:
-    """Derivatives of an inverse, -H (dG) H, and the largest error of an entry of each."""
+    """Derivatives of an inverse, -H (dG) H, and the error of every entry."""
     size = np.abs(metric)
-    row = size.sum(axis=1).max()
     # Condition of an inverse that rows of different sizes do not raise (Skeel; Higham, Accuracy and Stability, 7.2).
     condition = (size @ np.abs(matrix)).sum(axis=1).max()
     found = -metric @ slopes @ metric
-    rounding = 4.0 * len(metric) * EPS * condition * (size @ np.abs(slopes) @ size).max(axis=(1, 2))
-    return 0.5 * (found + found.transpose(0, 2, 1)), row**2 * error + rounding
+    error = size @ (error + 4.0 * len(metric) * EPS * condition * np.abs(slopes)) @ size
+    return 0.5 * (found + found.transpose(0, 2, 1)), error
 
 
 def _every_index(matrix: Array, tensor: Array) -> Array:
