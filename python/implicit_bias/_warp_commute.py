@@ -8,7 +8,8 @@ import numpy as np
 
 from ._validate import Array
 from ._warp_derivative import EPS
-from ._warp_metric import Pullback, positive_definite, ratio
+from ._warp_frame import ratio
+from ._warp_metric import Pullback, positive_definite
 
 
 def brackets(model: Pullback, point: Array, where: str) -> tuple[Array, float, float, float, float]:

@@ -5,12 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._validate import Array
-from ._warp_metric import Local, Metric, Pullback
+from ._warp_frame import Local
+from ._warp_metric import Metric, Pullback
 
 #: Evaluations of a metric along one ray: a smooth one takes hundreds, at the tightest tolerance a few thousand.
 MOST_EVALUATIONS = 20_000
 #: The second integration, the one that is returned, is so much tighter than the first, which measures it.
 TIGHTER = 1e-2
+#: Loose runs at most, each with the sizes that the one before has found.
+REFINEMENTS = 5
 #: Relative tolerance below which the method only sees rounding.
 FLOOR = 3e-14
 
@@ -46,8 +49,13 @@ def _both(
     model: Metric | Pullback, base: Array, ray: Array, lengths: Array, rtol: float, analytic: bool
 ) -> tuple[list[Array], list[Array], Array]:
     """The loose run, the tight one, and the point of its middle and last length."""
-    loose, _ = _run(model, base, ray, lengths, max(rtol, FLOOR), analytic)
-    tight, points = _run(model, base, ray, lengths, max(TIGHTER * rtol, FLOOR), analytic)
+    size = None
+    for _ in range(REFINEMENTS):
+        loose, _ = _run(model, base, ray, lengths, max(rtol, FLOOR), analytic, size)
+        before, size = size, (float(np.abs(loose[1]).max()), float(np.abs(loose[2]).max()))
+        if before is not None and min(now / max(was, 1e-300) for now, was in zip(size, before, strict=True)) > 0.1:
+            break
+    tight, points = _run(model, base, ray, lengths, max(TIGHTER * rtol, FLOOR), analytic, size)
     return loose, tight, points[[len(points) // 2, -1]]
 
 
@@ -57,7 +65,13 @@ def _slope_of_log_warp(local: Local, ray: Array) -> tuple[float, float]:
 
 
 def _run(
-    model: Metric | Pullback, base: Array, ray: Array, lengths: Array, rtol: float, analytic: bool
+    model: Metric | Pullback,
+    base: Array,
+    ray: Array,
+    lengths: Array,
+    rtol: float,
+    analytic: bool,
+    size: tuple[float, float] | None,
 ) -> tuple[list[Array], Array]:
     """Log warp, gradient and value, then the errors of the three that derivatives account for; points on the way."""
     from scipy.integrate import solve_ivp
@@ -86,14 +100,16 @@ def _run(
         )
 
     state = np.concatenate([base, np.zeros(2 * d + 4)])
-    # Starts of 0 need an absolute tolerance: the first step of each quantity says how large it becomes.
-    size = np.abs(rhs(0.0, state)) * lengths[-1]
-    size[n] = 1.0
-    size[n + 1 : n + 1 + d] = size[n + 1 : n + 1 + d].max()
-    size[n + 1 + d] = size[n + 1] * np.abs(ray).max() * lengths[-1]
-    size[:n] = max(float(np.abs(base).max()), float(size[:n].max()))
+    # Starts of 0 need an absolute tolerance, for which the sizes of gradient and value at the end are needed. Before they
+    # are known the metric at the base stands in, which is 1e12 where the gradient becomes the logarithm of that.
+    first = np.abs(rhs(0.0, state)) * lengths[-1]
+    if size is None:
+        force = float(first[n + 1 : n + 1 + d].max())
+        size = force, force * float(np.abs(ray).max()) * float(lengths[-1])
+    moved = max(float(np.abs(base).max()), float(first[:n].max()))
+    sizes = np.concatenate([np.full(n, moved), [1.0], np.full(d, size[0]), [size[1]]])
     # Estimates of errors jump with every step; they come along and steer nothing.
-    atol = np.append(1e-2 * rtol * size[: n + 2 + d], np.full(d + 2, 1e300))
+    atol = np.append(1e-2 * rtol * sizes, np.full(d + 2, 1e300))
     options: dict[str, Any] = {"method": "DOP853", "rtol": rtol, "atol": np.maximum(atol, 1e-300)}
     rows, at = np.empty((lengths.size, state.size)), 0.0
     # One run from each length to the next: the dense output is of order 7, and the difference of two runs hides it.

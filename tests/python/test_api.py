@@ -105,7 +105,13 @@ def test_the_public_names_are_these():
 
 def test_everything_else_in_the_package_is_private():
     modules = {path.stem for path in Path(ib.__file__).parent.glob("*.py")}
-    assert {name for name in modules if not name.startswith("_")} == {"baselines", "datasets", "plot", "special", "warp"}
+    assert {name for name in modules if not name.startswith("_")} == {
+        "baselines",
+        "datasets",
+        "plot",
+        "special",
+        "warp",
+    }
 
 
 def test_options_are_the_ones_that_work():
