@@ -6,7 +6,7 @@
 array([0., 1.])
 """
 
-from . import baselines, datasets, plot, special
+from . import baselines, datasets, plot, special, warp
 from ._citation import citation
 from ._core import __version__
 from ._flow import gradient_flow
@@ -44,4 +44,5 @@ __all__ = [
     "plot",
     "special",
     "sweep",
+    "warp",
 ]

@@ -82,16 +82,36 @@ def test_the_public_names_are_these():
         "plot",
         "special",
         "sweep",
+        "warp",
     }
     assert set(ib.special.__all__) == {"q_diagonal", "dq_diagonal", "d2q_diagonal"}
     assert set(ib.baselines.__all__) == {"min_l2_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
     assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "shape_and_scale"}
+    assert set(ib.warp.__all__) == {
+        "CommutingTest",
+        "HessianTest",
+        "Parametrization",
+        "RayPotential",
+        "Warp",
+        "WarpedTime",
+        "commuting_residual",
+        "find_warp",
+        "hessian_map_residual",
+        "warp_time",
+        "warped_potential",
+    }
 
 
 def test_everything_else_in_the_package_is_private():
     modules = {path.stem for path in Path(ib.__file__).parent.glob("*.py")}
-    assert {name for name in modules if not name.startswith("_")} == {"baselines", "datasets", "plot", "special"}
+    assert {name for name in modules if not name.startswith("_")} == {
+        "baselines",
+        "datasets",
+        "plot",
+        "special",
+        "warp",
+    }
 
 
 def test_options_are_the_ones_that_work():
@@ -130,7 +150,7 @@ def test_options_are_the_ones_that_work():
 
 
 def test_every_public_function_shows_how_it_is_called():
-    for namespace in (ib, ib.special, ib.baselines, ib.datasets, ib.plot):
+    for namespace in (ib, ib.special, ib.baselines, ib.datasets, ib.plot, ib.warp):
         for name in namespace.__all__:
             thing = getattr(namespace, name)
             if inspect.isfunction(thing):
