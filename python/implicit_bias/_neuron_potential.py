@@ -24,10 +24,11 @@ class NeuronPotential:
     .. math:: Q(\beta) = q_\delta(\|\beta\|) + \langle z, \beta\rangle, \qquad
               q_\delta'(x) = \tfrac32\sqrt{\sqrt{x^2 + \delta^2/4} - \delta/2}, \quad q_\delta(0) = 0
 
-    For :math:`\beta = a w` the flow conserves :math:`\delta = a^2 - \|w\|^2`, and it goes to the minimiser of Q under the
-    data for :math:`z = -\tfrac32\|w(0)\|\,\beta(0)/\|\beta(0)\|` (for :math:`\delta \ge 0`; for :math:`\delta < 0` as
-    long as a keeps its sign) [1]_. Q goes from :math:`\|\beta\|^{3/2}` at :math:`\delta = 0` to
-    :math:`\tfrac34\|\beta\|^2/\sqrt\delta` for :math:`\delta \to \infty`: with the linear term, the distance from the start.
+    For :math:`\beta = a w` the flow conserves :math:`\delta = a^2 - \|w\|^2`. With
+    :math:`z = -\tfrac32\|w(0)\|\,\beta(0)/\|\beta(0)\|` it ends at the minimiser of Q under the data (for
+    :math:`\delta \ge 0`; for :math:`\delta < 0` as long as a keeps its sign) [1]_. Q goes from
+    :math:`\|\beta\|^{3/2}` at :math:`\delta = 0` to :math:`\tfrac34\|\beta\|^2/\sqrt\delta` for
+    :math:`\delta \to \infty`: with the linear term, the distance from the start.
 
     Parameters
     ----------
@@ -48,9 +49,10 @@ class NeuronPotential:
 
     Notes
     -----
-    The paper prints :math:`q_\delta(x) - \tfrac12\delta^{3/2}` for :math:`\delta \ge 0`, a constant that no minimiser sees.
+    The paper prints :math:`q_\delta(x) - \tfrac12\delta^{3/2}` for :math:`\delta \ge 0`: a constant that moves no
+    minimiser.
 
-    For :math:`\delta \le 0` Q has a kink at 0: the gradient there is that of the linear term, and the Hessian is infinite.
+    For :math:`\delta \le 0` Q has a kink at 0: the gradient there is that of the linear term, the Hessian infinite.
 
     References
     ----------
@@ -164,7 +166,8 @@ class NeuronPotential:
         """
         point = self._point(beta)
         centre = check.vector("beta0", beta0, point.size, "one for every entry of beta")
-        return self._divergence(point, centre)
+        with np.errstate(over="ignore"):
+            return self._divergence(point, centre)
 
     def interpolate(self, X: ArrayLike, y: ArrayLike) -> Limit:
         r"""Minimiser under the data, :math:`\operatorname{argmin}_{X\beta = y} Q(\beta)`, in closed form.
@@ -212,17 +215,17 @@ class NeuronPotential:
         # ∇Q = (3/2) w + z with w = b/a + p, whose part across the samples is 0.
         inner = b / a if a > 0.0 else np.zeros_like(b)
         multipliers = left @ ((right @ (1.5 * inner + linear)) / sizes)
-        stationary = self._of_gradient(X.T @ multipliers)
-        if not all(np.isfinite(found).all() for found in (beta, multipliers, stationary)):
+        stationary, start = self._of_gradient(X.T @ multipliers), self._of_gradient(np.zeros_like(b))
+        residual, backward_error = target - X @ beta, target - X @ stationary
+        if not all(np.isfinite(found).all() for found in (beta, start, multipliers, residual, backward_error)):
             raise ValueError("X, y and z must have a minimiser in the range of float64: it overflows")
-        residual = target - X @ beta
         kkt = KKTReport(
             stationarity=_ratio(np.abs(beta - stationary).max(), np.abs(beta).max()),
             feasibility=_ratio(np.abs(residual).max(), np.abs(target).max()),
             # Fenchel's gap without its cancellation: Q(β) + Q*(g) − ⟨g, β⟩ is the divergence from the β of g.
             duality_gap=self._divergence(beta, stationary) - float(multipliers @ residual),
             error_bound=None,
-            backward_error=target - X @ stationary,
+            backward_error=backward_error,
             multipliers=multipliers,
         )
         outside = np.abs(y - target).max() > _TOL * np.abs(y).max()
@@ -230,12 +233,11 @@ class NeuronPotential:
             status = Status.LEAST_SQUARES
         else:
             status = Status.CONVERGED if kkt.feasibility <= _TOL else Status.ROUNDOFF_FLOOR
-        start = self._of_gradient(np.zeros_like(b))
         return Limit(
             beta=beta,
             multipliers=multipliers,
             error_bound=None,
-            backward_error=kkt.backward_error,
+            backward_error=backward_error,
             potential_value=self._divergence(beta, start) if start.any() else self(beta),
             kkt=kkt,
             n_iter=0,
@@ -266,14 +268,14 @@ class NeuronPotential:
             return 8.0 * NeuronPotential(self.delta / 4.0)._divergence(point / 4.0, centre / 4.0)
         if x0 == 0.0:
             return _core.neuron_potential(x, self.delta)[0]
-        if 0.5 * x0 <= x <= 2.0 * x0:
+        if abs(x - x0) <= min(x, x0):
             # In one unit, from the step between the points, whose digits the norms and directions have lost.
             unit = -math.frexp(x)[1]
             here, there = np.ldexp(point, unit), np.ldexp(centre, unit)
             norm, norm0 = math.ldexp(x, unit), math.ldexp(x0, unit)
             step = here - there
             gap = float((step * (here + there)).sum()) / (norm + norm0)
-            turned = math.ldexp(float(np.square(step - gap * u0).sum()) / (2.0 * norm), -unit)
+            turned = float(np.ldexp(np.square(step - gap * u0).sum() / (2.0 * norm), -unit))
             gap = math.ldexp(gap, -unit)
         else:
             gap, turned = x - x0, x * (0.5 * float(np.square(u - u0).sum()))

@@ -136,20 +136,20 @@ pub fn bregman(x: f64, x0: f64, gap: f64, delta: f64) -> f64 {
     if w + w0 == 0.0 {
         return 0.0; // the same point twice, or both so far below δ that the answer underflows
     }
-    // (x + x₀)/(w + w₀) is a mean of a and a₀: its weights do not underflow where x and x₀ are far below δ.
-    let weight = w / (w + w0);
-    let mean = weight * a + (1.0 - weight) * a0;
     // In units of the largest of them, so that no square overflows.
     let unit = power_of_two(BIAS - biased_exponent(a.max(a0).max(w).max(w0)));
-    let [a, a0, w, w0, mean] = [a, a0, w, w0, mean].map(|size| size * unit);
+    // (x + x₀)/(w + w₀) is a mean of a and a₀: its weights do not underflow where x and x₀ are far below δ.
+    let weight = w / (w + w0);
+    let [a, a0, w, w0] = [a, a0, w, w0].map(|size| size * unit);
     if a + a0 == 0.0 {
         return 0.0; // likewise for δ < 0, where a vanishes with x
     }
+    let mean = weight * a + (1.0 - weight) * a0;
     let sum_of_r = 0.5 * (a * a + w * w + a0 * a0 + w0 * w0);
     let difference = gap * unit * (mean / sum_of_r);
-    let first = w * (w + w0) * ((a + 2.0 * a0) / (a + a0));
-    let bracket = (first + a * a + a * a0 + a0 * a0) / (2.0 * (a + a0));
-    difference * (bracket / unit) * difference
+    let bracket = w * (w + w0) * ((a + 2.0 * a0) / (a + a0)) + a * a + a * a0 + a0 * a0;
+    // One of the differences is left as gap times its factor, which over a + a₀ is of order 1.
+    gap * (mean / (a + a0) * bracket / (2.0 * sum_of_r)) * difference
 }
 
 /// `(|a|, ‖w‖)` of one point.

@@ -99,8 +99,9 @@ pub fn d2q_neuron<'py>(
 
 /// `q_δ(x)`, `q_δ'(x)`, `q_δ''(x)` and `q_δ'(x)/x` of one norm.
 #[pyfunction]
-pub fn neuron_potential(x: f64, delta: f64) -> [f64; 4] {
-    [neuron::value, neuron::gradient, neuron::hessian, neuron::hessian_across].map(|f| f(x, delta))
+pub fn neuron_potential(x: f64, delta: f64) -> (f64, f64, f64, f64) {
+    let (value, gradient) = (neuron::value(x, delta), neuron::gradient(x, delta));
+    (value, gradient, neuron::hessian(x, delta), neuron::hessian_across(x, delta))
 }
 
 /// `q_δ(x) − q_δ(x₀) − q_δ'(x₀)(x − x₀)` for `gap = x − x₀`.

@@ -60,11 +60,23 @@ fn values_and_derivatives_are_those_of_40_digits_from_delta_0_to_1e200() {
 #[test]
 fn limits_and_what_is_no_argument_have_their_stated_answers() {
     let inf = f64::INFINITY;
-    assert_eq!((value(0.0, 0.0), gradient(0.0, 0.0), hessian(0.0, 0.0), hessian_across(0.0, 0.0)), (0.0, 0.0, inf, inf));
-    assert_eq!((value(4.0, 0.0), gradient(4.0, 0.0), hessian(4.0, 0.0), hessian_across(4.0, 0.0)), (8.0, 3.0, 0.375, 0.75));
+    assert_eq!(
+        (value(0.0, 0.0), gradient(0.0, 0.0), hessian(0.0, 0.0), hessian_across(0.0, 0.0)),
+        (0.0, 0.0, inf, inf)
+    );
+    assert_eq!(
+        (value(4.0, 0.0), gradient(4.0, 0.0), hessian(4.0, 0.0), hessian_across(4.0, 0.0)),
+        (8.0, 3.0, 0.375, 0.75)
+    );
     // δ > 0: quadratic at 0. δ < 0: a cone.
-    assert_eq!((value(0.0, 4.0), gradient(0.0, 4.0), hessian(0.0, 4.0), hessian_across(0.0, 4.0)), (0.0, 0.0, 0.75, 0.75));
-    assert_eq!((value(0.0, -4.0), gradient(0.0, -4.0), hessian(0.0, -4.0), hessian_across(0.0, -4.0)), (0.0, 3.0, 0.0, inf));
+    assert_eq!(
+        (value(0.0, 4.0), gradient(0.0, 4.0), hessian(0.0, 4.0), hessian_across(0.0, 4.0)),
+        (0.0, 0.0, 0.75, 0.75)
+    );
+    assert_eq!(
+        (value(0.0, -4.0), gradient(0.0, -4.0), hessian(0.0, -4.0), hessian_across(0.0, -4.0)),
+        (0.0, 3.0, 0.0, inf)
+    );
     for delta in [-1e308, -1.0, 0.0, 5e-324, 1e308] {
         assert_eq!((value(inf, delta), gradient(inf, delta), hessian(inf, delta)), (inf, inf, 0.0));
         assert_eq!(bregman(1.5, 1.5, 0.0, delta), 0.0);
