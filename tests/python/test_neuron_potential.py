@@ -100,7 +100,7 @@ DELTAS = st.one_of(
 
 
 def printed(x, delta):
-    """q, q', q'' as the paper prints them, with q(0) = 0: 3,000 digits leave enough of (x/delta)^2 > 1e-1001, squared."""
+    """q, q', q'' as the paper prints them, with q(0) = 0: 3,000 digits are left some of (x/delta)^4 > 1e-2001."""
     x, delta = mpmath.mpf(x), mpmath.mpf(delta)
     root = mpmath.sqrt(x * x + delta * delta / 4)
     w = mpmath.sqrt(root - delta / 2)
@@ -227,7 +227,8 @@ def test_the_minimiser_satisfies_the_optimality_conditions(delta, linear):
         assert np.abs(X @ end.beta - y).max() <= 1e-13 * np.abs(end.beta).max()
         assert np.abs(Q.gradient(end.beta) - X.T @ end.multipliers).max() <= 1e-13 * (1.0 + math.sqrt(abs(delta)))
         if delta >= 0.0:
-            assert end.kkt.satisfied(1e-11 if delta == 1e9 else 1e-13)
+            rounding = 8 * U * (np.abs(X) @ np.abs(end.beta)).max() / np.abs(y).max()
+            assert end.kkt.satisfied(1e-13 + rounding)
             assert abs(end.kkt.duality_gap) <= 1e-13 * (1.0 + abs(Q(end.beta)))
         # convex: nothing feasible is lower
         null = np.linalg.svd(X)[2][3:]
@@ -248,7 +249,7 @@ def test_the_minimiser_is_where_the_flow_of_the_neuron_ends(delta):
         g = X.T @ (y - state[0] * X @ state[1:]) / y.size
         return np.concatenate([[state[1:] @ g], state[0] * g])
 
-    ended = solve_ivp(flow, (0.0, 2000.0), np.concatenate([[a], w]), method="DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    ended = solve_ivp(flow, (0.0, 300.0), np.concatenate([[a], w]), method="LSODA", rtol=1e-12, atol=1e-14).y[:, -1]
     assert np.abs(ended[0] * ended[1:] - Q.interpolate(X, y).beta).max() <= 1e-9
     # what it minimised: the divergence from the start
     found = Q.interpolate(X, y)
