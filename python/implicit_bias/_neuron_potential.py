@@ -268,17 +268,19 @@ class NeuronPotential:
             return 8.0 * NeuronPotential(self.delta / 4.0)._divergence(point / 4.0, centre / 4.0)
         if x0 == 0.0:
             return _core.neuron_potential(x, self.delta)[0]
-        if abs(x - x0) <= min(x, x0):
-            # In one unit, from the step between the points, whose digits the norms and directions have lost.
+        chord = float(np.square(u - u0).sum())
+        gap, turned = x - x0, x * (0.5 * chord)
+        if abs(gap) <= min(x, x0) and chord < 1.0:
+            # From the step between the points, whose digits the norms and directions have lost, in a unit of its own.
+            # Across the bisector it is (‖β‖ + ‖β₀‖) sin θ/2: exactly 0 along an axis, where for δ < 0 the rest may be
+            # far smaller than the square of a rounding.
             unit = -math.frexp(x)[1]
             here, there = np.ldexp(point, unit), np.ldexp(centre, unit)
-            norm, norm0 = math.ldexp(x, unit), math.ldexp(x0, unit)
-            step = here - there
-            gap = float((step * (here + there)).sum()) / (norm + norm0)
-            turned = float(np.ldexp(np.square(step - gap * u0).sum() / (2.0 * norm), -unit))
-            gap = math.ldexp(gap, -unit)
-        else:
-            gap, turned = x - x0, x * (0.5 * float(np.square(u - u0).sum()))
+            step, total = here - there, math.ldexp(x, unit) + math.ldexp(x0, unit)
+            middle = (u + u0) / math.sqrt(4.0 - chord)
+            across = step - middle * (middle * step).sum()
+            gap = math.ldexp(float((step * (here + there)).sum()) / total, -unit)
+            turned = x * (2.0 * float(np.square(across).sum()) / total**2)
         slope = _core.neuron_potential(x0, self.delta)[1]
         return _core.neuron_bregman(x, x0, gap, self.delta) + slope * turned
 
