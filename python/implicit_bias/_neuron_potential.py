@@ -65,7 +65,7 @@ class NeuronPotential:
     >>> Q([4.0, 0.0]), Q.gradient([4.0, 0.0])
     (-4.0, array([0., 0.]))
     >>> Q.interpolate([[0.0, 1.0]], [3.0]).beta.round(6)
-    array([4.845234, 3.      ])
+    array([4.735209, 3.      ])
     """
 
     delta: float
