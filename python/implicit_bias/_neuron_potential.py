@@ -219,11 +219,13 @@ class NeuronPotential:
         residual, backward_error = target - X @ beta, target - X @ stationary
         if not all(np.isfinite(found).all() for found in (beta, start, multipliers, residual, backward_error)):
             raise ValueError("X, y and z must have a minimiser in the range of float64: it overflows")
+        # Fenchel's gap without its cancellation: Q(β) + Q*(g) − ⟨g, β⟩ is the divergence from the β of g. NaN is a
+        # difference of infinities, where Q itself exceeds the largest float.
+        gap = self._divergence(beta, stationary) - float(multipliers @ residual)
         kkt = KKTReport(
             stationarity=_ratio(np.abs(beta - stationary).max(), np.abs(beta).max()),
             feasibility=_ratio(np.abs(residual).max(), np.abs(target).max()),
-            # Fenchel's gap without its cancellation: Q(β) + Q*(g) − ⟨g, β⟩ is the divergence from the β of g.
-            duality_gap=self._divergence(beta, stationary) - float(multipliers @ residual),
+            duality_gap=math.inf if math.isnan(gap) else gap,
             error_bound=None,
             backward_error=backward_error,
             multipliers=multipliers,

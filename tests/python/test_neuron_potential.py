@@ -351,6 +351,7 @@ def test_nothing_is_nan_or_raises_for_finite_input(points, delta, linear):
 
 
 @settings(deadline=None)
+@example(X=[0.0, 0.0, 0.0, 0.0, -1.0, -1.0], y=[0.0, -1e227], delta=0.0, z=0.0)
 @given(X=st.lists(SIGNED, min_size=6, max_size=6), y=st.lists(SIGNED, min_size=2, max_size=2), delta=SIGNED, z=SIGNED)
 def test_a_minimiser_is_finite_or_refused(X, y, delta, z):
     Q = ib.NeuronPotential(delta, [z, 0.0, -z])
