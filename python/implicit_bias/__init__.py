@@ -13,6 +13,7 @@ from ._flow import gradient_flow
 from ._flow_progress import FlowProgress
 from ._limit import check_kkt, limit, limit_path
 from ._networks import DiagonalNetwork
+from ._neuron_potential import NeuronPotential
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
@@ -29,6 +30,7 @@ __all__ = [
     "KKTReport",
     "Limit",
     "LimitPath",
+    "NeuronPotential",
     "Parameters",
     "Status",
     "SweepInterrupted",

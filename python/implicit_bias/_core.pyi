@@ -13,6 +13,7 @@ __all__ = [
     "Cancellation",
     "__version__",
     "d2q_diagonal",
+    "d2q_neuron",
     "diagonal_bregman",
     "diagonal_check_kkt",
     "diagonal_distance_bound",
@@ -21,11 +22,15 @@ __all__ = [
     "diagonal_limit_path",
     "diagonal_potential",
     "dq_diagonal",
+    "dq_neuron",
     "log_ab_from_kappa",
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
     "log_double_double",
+    "neuron_bregman",
+    "neuron_potential",
     "q_diagonal",
+    "q_neuron",
 ]
 
 class _Limit(TypedDict):
@@ -92,6 +97,11 @@ def diagonal_bregman(beta: _Array, beta0: _Array, start: _Start) -> _Array: ...
 def q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
 def dq_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
 def d2q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
+def q_neuron(x: _Array, delta: _Array) -> _Array: ...
+def dq_neuron(x: _Array, delta: _Array) -> _Array: ...
+def d2q_neuron(x: _Array, delta: _Array) -> _Array: ...
+def neuron_potential(x: float, delta: float) -> tuple[float, float, float, float]: ...
+def neuron_bregman(x: float, x0: float, gap: float, delta: float) -> float: ...
 def diagonal_limit(
     X: _Array,
     y: _Array,

@@ -6,6 +6,10 @@ The hyperbolic entropy of one coefficient and its derivatives, :math:`\kappa` gi
 
 .. math:: q_\kappa(x) = \tfrac12 x \operatorname{arcsinh}\frac{2x}{\kappa}
                         - \tfrac{\kappa}{4}\Bigl(\sqrt{1 + 4x^2/\kappa^2} - 1\Bigr)
+
+The potential of one linear neuron as a function of the norm of the predictor, with :math:`\delta = a^2 - \|w\|^2`:
+
+.. math:: q_\delta'(x) = \tfrac32\sqrt{\sqrt{x^2 + \delta^2/4} - \delta/2}, \qquad q_\delta(0) = 0
 """
 
 from collections.abc import Callable
@@ -18,7 +22,7 @@ from . import _core
 from . import _validate as check
 from ._validate import Array
 
-__all__ = ["d2q_diagonal", "dq_diagonal", "q_diagonal"]
+__all__ = ["d2q_diagonal", "d2q_neuron", "dq_diagonal", "dq_neuron", "q_diagonal", "q_neuron"]
 
 
 def q_diagonal(x: ArrayLike, log_kappa: ArrayLike) -> Any:
@@ -126,14 +130,133 @@ def d2q_diagonal(x: ArrayLike, log_kappa: ArrayLike) -> Any:
     return _elementwise(_core.d2q_diagonal, x, log_kappa)
 
 
-def _elementwise(function: Callable[[Array, Array], Array], x: ArrayLike, log_kappa: ArrayLike) -> Any:
+def q_neuron(x: ArrayLike, delta: ArrayLike) -> Any:
+    r"""Potential of one linear neuron, as a function of the norm of the predictor.
+
+    .. math:: q_\delta(x) = \frac{x^2 - \frac\delta2\bigl(\frac\delta2 + r\bigr)}{x}\sqrt{r - \tfrac\delta2} + c, \qquad
+              r = \sqrt{x^2 + \delta^2/4}
+
+    with the constant of :math:`q_\delta(0) = 0`: :math:`c = \tfrac12\delta^{3/2}` for :math:`\delta \ge 0` and 0 for
+    :math:`\delta < 0`. The paper prints it without c.
+
+    Parameters
+    ----------
+    x : array_like
+        Norms, :math:`\|\beta\|`; not negative.
+    delta : array_like
+        :math:`\delta = a^2 - \|w\|^2` of either sign, broadcast against `x`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Non-negative, of the common shape; :math:`x^{3/2}` for :math:`\delta = 0`.
+
+    Raises
+    ------
+    ValueError
+        If `x` or `delta` holds NaN or infinities, `x` a negative number, or they do not broadcast.
+
+    References
+    ----------
+    Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 2.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import q_neuron
+    >>> q_neuron([0.0, 1.0, 4.0], delta=0.0)
+    array([0., 1., 8.])
+    """
+    return _of_norm(_core.q_neuron, x, delta)
+
+
+def dq_neuron(x: ArrayLike, delta: ArrayLike) -> Any:
+    r"""Derivative of the potential of one linear neuron.
+
+    .. math:: q_\delta'(x) = \tfrac32\|w\| = \tfrac32\sqrt{\sqrt{x^2 + \delta^2/4} - \delta/2}
+
+    Parameters
+    ----------
+    x : array_like
+        Norms, :math:`\|\beta\|`; not negative.
+    delta : array_like
+        :math:`\delta = a^2 - \|w\|^2` of either sign, broadcast against `x`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Non-negative, of the common shape; at ``x = 0`` the derivative from the right, :math:`\tfrac32\sqrt{-\delta}`
+        for :math:`\delta < 0`.
+
+    Raises
+    ------
+    ValueError
+        If `x` or `delta` holds NaN or infinities, `x` a negative number, or they do not broadcast.
+
+    References
+    ----------
+    Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 2.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import dq_neuron
+    >>> dq_neuron([0.0, 1.0, 4.0], delta=0.0)
+    array([0. , 1.5, 3. ])
+    """
+    return _of_norm(_core.dq_neuron, x, delta)
+
+
+def d2q_neuron(x: ArrayLike, delta: ArrayLike) -> Any:
+    r"""Second derivative of the potential of one linear neuron.
+
+    .. math:: q_\delta''(x) = \frac32\,\frac{|a|}{a^2 + \|w\|^2}
+                            = \frac34\,\frac{\sqrt{r + \delta/2}}{r}, \qquad r = \sqrt{x^2 + \delta^2/4}
+
+    Parameters
+    ----------
+    x : array_like
+        Norms, :math:`\|\beta\|`; not negative.
+    delta : array_like
+        :math:`\delta = a^2 - \|w\|^2` of either sign, broadcast against `x`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Non-negative, of the common shape; inf at ``x = delta = 0``.
+
+    Raises
+    ------
+    ValueError
+        If `x` or `delta` holds NaN or infinities, `x` a negative number, or they do not broadcast.
+
+    References
+    ----------
+    Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 2.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import d2q_neuron
+    >>> d2q_neuron([0.0, 1.0, 4.0], delta=0.0)
+    array([  inf, 0.75 , 0.375])
+    """
+    return _of_norm(_core.d2q_neuron, x, delta)
+
+
+def _of_norm(function: Callable[[Array, Array], Array], x: ArrayLike, delta: ArrayLike) -> Any:
+    """A function of a norm, which is not negative."""
+    norms = check.any_shape("x", x)
+    if norms.size and norms.min() < 0.0:
+        raise ValueError(f"x must not be negative: got {check.shown(norms.min())}")
+    return _elementwise(function, norms, delta, "delta")
+
+
+def _elementwise(
+    function: Callable[[Array, Array], Array], x: ArrayLike, parameter: ArrayLike, name: str = "log_kappa"
+) -> Any:
     """Broadcast, flatten for the core, and give the shape back; a number for numbers, as NumPy's own functions do."""
-    x, log_kappa = check.any_shape("x", x), check.any_shape("log_kappa", log_kappa)
+    x, parameter = check.any_shape("x", x), check.any_shape(name, parameter)
     try:
-        x, log_kappa = np.broadcast_arrays(x, log_kappa)
+        x, parameter = np.broadcast_arrays(x, parameter)
     except ValueError:
-        raise ValueError(
-            f"log_kappa must broadcast against x of shape {x.shape}: got shape {log_kappa.shape}"
-        ) from None
-    flat = function(np.ascontiguousarray(x).ravel(), np.ascontiguousarray(log_kappa).ravel())
+        raise ValueError(f"{name} must broadcast against x of shape {x.shape}: got shape {parameter.shape}") from None
+    flat = function(np.ascontiguousarray(x).ravel(), np.ascontiguousarray(parameter).ravel())
     return flat.reshape(x.shape)[()]

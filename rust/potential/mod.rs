@@ -1,9 +1,10 @@
 //! What the flow implicitly minimised: Q, its derivatives and its conjugate, one file a theorem.
 //!
-//! Scalar functions of one coordinate; a potential of `d` coordinates is their sum. Nothing here knows data, a flow or a
+//! Scalar functions of one coordinate, of which a potential of `d` coordinates is the sum, or of the norm of all. Nothing here knows data, a flow or a
 //! solver.
 
 pub mod hyperbolic_entropy;
+pub mod neuron;
 
 mod diagonal;
 mod divergence;

@@ -27,6 +27,8 @@ mod _core {
     #[pymodule_export]
     use super::potential::{d2q_diagonal, diagonal_bregman, diagonal_potential, dq_diagonal, q_diagonal};
     #[pymodule_export]
+    use super::potential::{d2q_neuron, dq_neuron, neuron_bregman, neuron_potential, q_neuron};
+    #[pymodule_export]
     use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights, log_double_double};
 
     #[pymodule_init]

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::convert::{StartArrays, start_in, vector};
-use crate::potential::{HyperbolicEntropy, hyperbolic_entropy};
+use crate::potential::{HyperbolicEntropy, hyperbolic_entropy, neuron};
 use crate::real::Real;
 
 type Array = Py<PyArray1<f64>>;
@@ -67,13 +67,56 @@ pub fn d2q_diagonal<'py>(
     elementwise(py, &x, &log_kappa, hyperbolic_entropy::hessian)
 }
 
+/// `q_δ(x)`.
+#[pyfunction]
+pub fn q_neuron<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    delta: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &delta, neuron::value)
+}
+
+/// `q_δ'(x)`.
+#[pyfunction]
+pub fn dq_neuron<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    delta: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &delta, neuron::gradient)
+}
+
+/// `q_δ''(x)`.
+#[pyfunction]
+pub fn d2q_neuron<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray1<'py, f64>,
+    delta: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Array> {
+    elementwise(py, &x, &delta, neuron::hessian)
+}
+
+/// `q_δ(x)`, `q_δ'(x)`, `q_δ''(x)` and `q_δ'(x)/x` of one norm.
+#[pyfunction]
+pub fn neuron_potential(x: f64, delta: f64) -> (f64, f64, f64, f64) {
+    let (value, gradient) = (neuron::value(x, delta), neuron::gradient(x, delta));
+    (value, gradient, neuron::hessian(x, delta), neuron::hessian_across(x, delta))
+}
+
+/// `q_δ(x) − q_δ(x₀) − q_δ'(x₀)(x − x₀)` for `gap = x − x₀`.
+#[pyfunction]
+pub fn neuron_bregman(x: f64, x0: f64, gap: f64, delta: f64) -> f64 {
+    neuron::bregman(x, x0, gap, delta)
+}
+
 fn elementwise(
     py: Python<'_>,
     x: &PyReadonlyArray1<'_, f64>,
-    log_kappa: &PyReadonlyArray1<'_, f64>,
+    parameter: &PyReadonlyArray1<'_, f64>,
     f: fn(f64, f64) -> f64,
 ) -> PyResult<Array> {
-    Ok(vector(py, x.as_slice()?.iter().zip(log_kappa.as_slice()?).map(|(x, k)| f(*x, *k)).collect()))
+    Ok(vector(py, x.as_slice()?.iter().zip(parameter.as_slice()?).map(|(x, p)| f(*x, *p)).collect()))
 }
 
 fn entropies(arrays: &StartArrays<'_>, d: usize) -> PyResult<Vec<HyperbolicEntropy>> {

@@ -31,7 +31,19 @@ def biased():
     return ib.DiagonalNetwork(*random.standard_normal((4, 9)), log_magnitude=-0.7)
 
 
-KINDS = ("network", "limit", "kkt", "path", "flow", "interrupt", "potential", "data", "table", "interrupted sweep")
+KINDS = (
+    "network",
+    "limit",
+    "kkt",
+    "path",
+    "flow",
+    "interrupt",
+    "potential",
+    "data",
+    "table",
+    "interrupted sweep",
+    "neuron potential",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +62,7 @@ def results():
         "data": DATA,
         "table": table,
         "interrupted sweep": ib.SweepInterrupted(table),
+        "neuron potential": ib.NeuronPotential(0.5, [1.0, -1.0]),
     }
 
 
@@ -67,6 +80,7 @@ def test_the_public_names_are_these():
         "KKTReport",
         "Limit",
         "LimitPath",
+        "NeuronPotential",
         "Parameters",
         "Status",
         "SweepInterrupted",
@@ -84,7 +98,10 @@ def test_the_public_names_are_these():
         "sweep",
         "warp",
     }
-    assert set(ib.special.__all__) == {"q_diagonal", "dq_diagonal", "d2q_diagonal"}
+    assert set(ib.special.__all__) == {
+        *("q_diagonal", "dq_diagonal", "d2q_diagonal"),
+        *("q_neuron", "dq_neuron", "d2q_neuron"),
+    }
     assert set(ib.baselines.__all__) == {"min_l2_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
     assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "shape_and_scale"}

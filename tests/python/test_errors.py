@@ -318,9 +318,23 @@ ENTROPY = [
     ({"kappa": 1.0, "beta0": [INF]}, "beta0 must be finite: 1 of 1 entries are NaN or infinite"),
 ]
 
+NEURON_POTENTIAL = [
+    ({"delta": NAN}, "delta must be a finite number: got nan"),
+    ({"delta": -INF}, "delta must be a finite number: got -inf"),
+    ({"delta": True}, "delta must be a finite number: got True"),
+    ({"delta": [1.0]}, "delta must be a finite number: got [1.0]"),
+    ({"delta": "1"}, "delta must be a finite number: got '1'"),
+    ({"delta": 1.0, "z": 1.0}, "z must be an array of shape (n_features,): got shape ()"),
+    ({"delta": 1.0, "z": []}, "z must not be empty: got shape (0,)"),
+    ({"delta": 1.0, "z": [INF, 0.0]}, "z must be finite: 1 of 2 entries are NaN or infinite"),
+    ({"delta": 1.0, "z": ["a"]}, f"z {REAL}: got dtype <U1"),
+]
+
 Q = ib.HyperbolicEntropy(kappa=[1.0, 2.0])
+NEURON = ib.NeuronPotential(1.0, z=[1.0, 2.0])
 END = ib.KKTReport(0.0, 0.0, 0.0, None, np.zeros(1), np.zeros(1))
 q = ib.special.q_diagonal
+q_neuron = ib.special.q_neuron
 
 OTHERS = [
     (lambda: Q([1.0]), "beta must have 2 features, as kappa or beta0 has: got 1"),
@@ -330,11 +344,22 @@ OTHERS = [
     (lambda: Q.bregman([1.0, 1.0], [1.0]), "beta0 must have length 2, one for every entry of beta: got 1"),
     (lambda: Q.interpolate([[1.0]], [1.0]), "X must have 2 features, as kappa or beta0 has: got 1"),
     (lambda: Q.interpolate([[1.0, 1.0]], [NAN]), "y must be finite: 1 of 1 entries are NaN or infinite"),
+    (lambda: NEURON([1.0]), "beta must have 2 features, as z has: got 1"),
+    (lambda: NEURON([1.0, NAN]), "beta must be finite: 1 of 2 entries are NaN or infinite"),
+    (lambda: NEURON.gradient(1.0), "beta must be an array of shape (n_features,): got shape ()"),
+    (lambda: NEURON.hessian("a"), f"beta {REAL}: got dtype <U1"),
+    (lambda: NEURON.bregman([1.0, 1.0], [1.0]), "beta0 must have length 2, one for every entry of beta: got 1"),
+    (lambda: NEURON.interpolate([[1.0]], [1.0]), "X must have 2 features, as z has: got 1"),
+    (lambda: NEURON.interpolate([[1.0, 1.0]], [NAN]), "y must be finite: 1 of 1 entries are NaN or infinite"),
     (lambda: END.satisfied(0.0), f"{TOL}: got 0.0"),
     (lambda: q(NAN, 0.0), "x must be finite: 1 of 1 entries are NaN or infinite"),
     (lambda: q(0.0, [0.0, INF]), "log_kappa must be finite: 1 of 2 entries are NaN or infinite"),
     (lambda: q(1j, 0.0), f"x {REAL}: got dtype complex128"),
     (lambda: q([1.0, 2.0], [1.0] * 3), "log_kappa must broadcast against x of shape (2,): got shape (3,)"),
+    (lambda: q_neuron([1.0, -1.0], 0.0), "x must not be negative: got -1.0"),
+    (lambda: q_neuron(INF, 0.0), "x must be finite: 1 of 1 entries are NaN or infinite"),
+    (lambda: q_neuron(0.0, [0.0, NAN]), "delta must be finite: 1 of 2 entries are NaN or infinite"),
+    (lambda: q_neuron([1.0, 2.0], [1.0] * 3), "delta must broadcast against x of shape (2,): got shape (3,)"),
     (lambda: regression(n_samples=0), "n_samples must be an integer of at least 1: got 0"),
     (lambda: regression(n_features=1.5), "n_features must be an integer of at least 1: got 1.5"),
     (lambda: regression(n_nonzero=0), "n_nonzero must be an integer of at least 1: got 0"),
@@ -369,6 +394,7 @@ def table():
         (network, WEIGHTS),
         (scaled, SCALE_SHAPE),
         (ib.HyperbolicEntropy, ENTROPY),
+        (ib.NeuronPotential, NEURON_POTENTIAL),
     ):
         for arguments, message in rows:
             yield pytest.param(lambda c=call, a=arguments: c(**a), message, id=f"{call.__name__}: {message}")

@@ -224,6 +224,7 @@ def results():
         "conserved": flow.conserved_quantities(),
         "interrupt": ib.FlowInterrupted(flow),
         "potential": NET.potential(),
+        "neuron potential": ib.NeuronPotential(0.5, [1.0, -1.0]),
         "data": DATA,
         "test data": ib.datasets.azulay_sparse_regression(),
         "status": end.status,
