@@ -566,7 +566,14 @@ def is_code(value):
 
 
 #: Exceptions that carry a result, and a function that writes a file: test_flow and test_sweep say what they must.
-ELSEWHERE_NAMES = {"FlowInterrupted", "FlowProgress", "SweepInterrupted", "SweepResult.to_csv", "Status.at_the_end", "Status.message"}
+ELSEWHERE_NAMES = {
+    "FlowInterrupted",
+    "FlowProgress",
+    "SweepInterrupted",
+    "SweepResult.to_csv",
+    "Status.at_the_end",
+    "Status.message",
+}
 
 
 def test_every_public_name_has_a_law():
