@@ -576,7 +576,7 @@ ELSEWHERE_NAMES = {
 }
 
 
-#: What has a file of tests of its own, laws on extreme input among them: test_warp and test_neuron_potential.
+#: What has a file of tests of its own: test_warp and test_neuron_potential.
 ELSEWHERE_GROUPS = ("warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron")
 
 

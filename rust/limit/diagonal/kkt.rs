@@ -91,7 +91,9 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     let noise = accuracy::residual_noise(x, &targets, beta);
     let residual = accuracy::in_binary64_residual(x, &targets, beta);
     let backward_error = residual.iter().zip(&noise).map(|(r, e)| accuracy::or_infinite(r.abs() + e)).collect();
-    multipliers.iter_mut().for_each(|nu| *nu = accuracy::or_infinite(*nu));
+    for nu in &mut multipliers {
+        *nu = accuracy::or_infinite(*nu);
+    }
     Report { conditions, multipliers, error_bound, backward_error, limit }
 }
 
