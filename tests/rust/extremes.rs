@@ -152,7 +152,7 @@ proptest! {
     ) {
         let (start, times) = (case.start(), horizon.map(|t| [t]));
         let problem = Problem { x: case.rows(), y: &case.y, start: &start, weights: Some(case.raw()) };
-        let times = times.as_ref().map(|t| t.as_slice());
+        let times = times.as_ref().map(<[f64; 1]>::as_slice);
         let options = FlowOptions { times, method, max_steps: Some(STEPS), ..FlowOptions::default() };
         if let Ok(flow) = gradient_flow(&problem, &options, &|| false) {
             prop_assert_eq!(flow.beta.len(), flow.times.len() * case.d);
