@@ -55,7 +55,8 @@ impl Cholesky {
 
     /// `H = L Lᵀ` as it is, from the lower triangle; false if a pivot is not positive or anything not finite.
     ///
-    /// `|H − L Lᵀ| ≤ γ_{n+1} |L||Lᵀ|`, `γ_k = k u/(1 − k u)`.
+    /// `|H − L Lᵀ| ≤ γ_{n+5} |L||Lᵀ|`, `γ_k = k u/(1 − k u)`: faer multiplies by the reciprocal of the root, two roundings
+    /// more in each of two factors than the theorem's division.
     pub fn factor(&mut self, h: &SquareMatrix) -> bool {
         self.set_scale(h) && self.try_shift(h, 0.0)
     }

@@ -29,8 +29,8 @@ proptest! {
         let mut factor = Cholesky::new(n);
         prop_assert!(factor.factor(&h));
         let l = lower(&factor);
-        // γ_{n+1} of the theorem and n u of the product that checks it.
-        assert_close(&h, &product(&l, &transpose(&l), |t| t), (2 * n + 2) as f64 * U, &l);
+        // γ_{n+5} and n u of the product that checks it.
+        assert_close(&h, &product(&l, &transpose(&l), |t| t), (2 * n + 6) as f64 * U, &l);
     }
 
     #[test]
