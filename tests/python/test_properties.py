@@ -214,11 +214,15 @@ def is_a_flow(flow, problem, times, rtol=None):
         assert found == math.inf or Fraction(found) <= high * (1 + Fraction(1, 10**9)) + TINY
         assert found == math.inf or Fraction(found) >= low * (1 - Fraction(1, 10**9)) - TINY
     # sqrt(2 loss) is the norm of the residual over sqrt(N): it is off by no more than the largest error of a residual.
-    # Coefficients are off by rtol a step, and by 1e-7 of the largest one where rows are interpolated.
-    error = 32 * U + 100.0 * (rtol or 1e-10) + (1e-7 if times is None else 0.0)
-    for (before, after), beta in zip(pairwise(np.sqrt(2.0 * flow.loss)), flow.beta[1:], strict=True):
-        reach = np.abs(data.X).sum(axis=1).max() * np.abs(beta).max()
-        assert after <= before * (1 + 8 * U) + error * (reach + np.abs(data.y).max())
+    # Coefficients are off by rtol a step, and by 1e-7 of the largest of the run where rows are interpolated.
+    relative = 32 * U + 100.0 * (rtol or 1e-10) + (1e-7 if times is None else 0.0)
+    sizes = np.abs(flow.beta).max(initial=0.0)
+    if flow.multipliers is None:
+        # A weight far below its partner is as exact as the larger one: the product is off by rtol times its square.
+        sizes += max(np.square(w).max(initial=0.0) for w in flow.parameters)
+    reach = np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max()
+    for before, after in pairwise(np.sqrt(2.0 * flow.loss)):
+        assert after <= before * (1 + 8 * U) + relative * reach
 
 
 @law(
