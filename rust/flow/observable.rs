@@ -1,6 +1,8 @@
 //! Numbers kept of every row in place of the row: what a long run in many dimensions can afford to remember. Knows no model;
 //! what a model has to say of a row comes in with it.
 
+use crate::linalg::norm;
+
 /// A number that one row of a flow has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observable {
@@ -80,10 +82,10 @@ impl<'p> Columns<'p> {
                 Observable::Loss => row.loss,
                 Observable::Residual => (row.residual)(),
                 Observable::L1Norm => row.beta.iter().map(|b| b.abs()).sum(),
-                Observable::L2Norm => length(row.beta.iter().copied()),
+                Observable::L2Norm => norm(row.beta.iter().copied()),
                 Observable::MaxNorm => row.beta.iter().fold(0.0, |most: f64, b| most.max(b.abs())),
                 Observable::Potential => (row.potential)(),
-                Observable::Distance => length(row.beta.iter().zip(self.end).map(|(b, end)| b - end)),
+                Observable::Distance => norm(row.beta.iter().zip(self.end).map(|(b, end)| b - end)),
             });
         }
     }
@@ -100,15 +102,6 @@ impl<'p> Columns<'p> {
     pub(crate) fn into_values(self) -> Vec<Vec<f64>> {
         self.values
     }
-}
-
-/// Euclidean length, whose squares neither over- nor underflow.
-fn length(v: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = v.clone().fold(0.0, |most: f64, v| most.max(v.abs()));
-    if largest == 0.0 || !largest.is_finite() {
-        return largest;
-    }
-    largest * v.map(|v| (v / largest) * (v / largest)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

@@ -16,10 +16,7 @@ use faer::MatMut;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Rows;
-use super::row_products::tile;
-
-/// Features of `X v` at a time: the vectors of a tile stay in the first-level cache while the rows go by.
-const PANEL: usize = 512;
+use super::row_products::{PANEL, tile};
 
 /// Rows `start..` of `X v_k` for the vectors of `v`, one after another, into the columns of `out`.
 pub(super) fn forward(x: Rows<'_>, start: usize, v: &[f64], out: MatMut<'_, f64>) {

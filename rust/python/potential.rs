@@ -37,64 +37,35 @@ pub fn diagonal_bregman<'py>(
     Ok(vector(py, entropies.iter().zip(beta.iter().zip(beta0)).map(divergence).collect()))
 }
 
-/// `q_κ(x)`.
-#[pyfunction]
-pub fn q_diagonal<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    log_kappa: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &log_kappa, hyperbolic_entropy::value)
+/// Functions of two numbers, over arrays of one length.
+macro_rules! elementwise {
+    ($($(#[$doc:meta])* $name:ident($parameter:ident) = $function:path;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        pub fn $name<'py>(
+            py: Python<'py>,
+            x: PyReadonlyArray1<'py, f64>,
+            $parameter: PyReadonlyArray1<'py, f64>,
+        ) -> PyResult<Array> {
+            let pairs = x.as_slice()?.iter().zip($parameter.as_slice()?);
+            Ok(vector(py, pairs.map(|(x, parameter)| $function(*x, *parameter)).collect()))
+        }
+    )*};
 }
 
-/// `q_κ'(x)`.
-#[pyfunction]
-pub fn dq_diagonal<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    log_kappa: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &log_kappa, hyperbolic_entropy::gradient)
-}
-
-/// `q_κ''(x)`.
-#[pyfunction]
-pub fn d2q_diagonal<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    log_kappa: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &log_kappa, hyperbolic_entropy::hessian)
-}
-
-/// `q_δ(x)`.
-#[pyfunction]
-pub fn q_neuron<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    delta: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &delta, neuron::value)
-}
-
-/// `q_δ'(x)`.
-#[pyfunction]
-pub fn dq_neuron<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    delta: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &delta, neuron::gradient)
-}
-
-/// `q_δ''(x)`.
-#[pyfunction]
-pub fn d2q_neuron<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray1<'py, f64>,
-    delta: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Array> {
-    elementwise(py, &x, &delta, neuron::hessian)
+elementwise! {
+    /// `q_κ(x)`.
+    q_diagonal(log_kappa) = hyperbolic_entropy::value;
+    /// `q_κ'(x)`.
+    dq_diagonal(log_kappa) = hyperbolic_entropy::gradient;
+    /// `q_κ''(x)`.
+    d2q_diagonal(log_kappa) = hyperbolic_entropy::hessian;
+    /// `q_δ(x)`.
+    q_neuron(delta) = neuron::value;
+    /// `q_δ'(x)`.
+    dq_neuron(delta) = neuron::gradient;
+    /// `q_δ''(x)`.
+    d2q_neuron(delta) = neuron::hessian;
 }
 
 /// `q_δ(x)`, `q_δ'(x)`, `q_δ''(x)` and `q_δ'(x)/x` of one norm.
@@ -108,15 +79,6 @@ pub fn neuron_potential(x: f64, delta: f64) -> (f64, f64, f64, f64) {
 #[pyfunction]
 pub fn neuron_bregman(x: f64, x0: f64, gap: f64, delta: f64) -> f64 {
     neuron::bregman(x, x0, gap, delta)
-}
-
-fn elementwise(
-    py: Python<'_>,
-    x: &PyReadonlyArray1<'_, f64>,
-    parameter: &PyReadonlyArray1<'_, f64>,
-    f: fn(f64, f64) -> f64,
-) -> PyResult<Array> {
-    Ok(vector(py, x.as_slice()?.iter().zip(parameter.as_slice()?).map(|(x, p)| f(*x, *p)).collect()))
 }
 
 fn entropies(arrays: &StartArrays<'_>, d: usize) -> PyResult<Vec<HyperbolicEntropy>> {

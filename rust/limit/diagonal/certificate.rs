@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
+use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram, norm};
 use crate::real::Real;
 
 use super::accuracy::SMALLEST;
@@ -33,6 +33,7 @@ pub(super) struct Evidence<'a> {
     pub residual_error: &'a [f64],
     /// Factor of `X diag(S') Xᵀ` for slopes `S' = S e^{±moved}`.
     pub cholesky: &'a Cholesky,
+    pub inverse: &'a Inverse,
     pub moved: f64,
     /// Normwise relative error of that factorization, see [`by_gram`] and [`by_qr`].
     pub factor_error: f64,
@@ -49,41 +50,47 @@ const LARGEST_SCALE: f64 = 1e145;
 /// Rounding of the bound itself.
 const OUTWARD: f64 = 1.0 + 1e-12;
 
+/// `L⁻¹` of a factor, and an upper bound of `‖L⁻¹‖₂²`, rows in the units in which they were factored.
+#[derive(Debug)]
+pub(super) struct Inverse {
+    lower: SquareMatrix,
+    norm_squared: f64,
+}
+
+impl Inverse {
+    pub fn of(cholesky: &Cholesky) -> Self {
+        let lower = cholesky.inverse_lower();
+        let n = lower.n();
+        let (mut rows, mut columns, mut frobenius) = (vec![0.0_f64; n], vec![0.0_f64; n], 0.0);
+        for (j, scale) in cholesky.scale().iter().enumerate() {
+            for (i, v) in lower.column(j).iter().enumerate().skip(j) {
+                let v = v.abs() / scale;
+                rows[i] += v;
+                columns[j] += v;
+                frobenius += v * v;
+            }
+        }
+        Self { lower, norm_squared: f64::min(frobenius, largest(&rows) * largest(&columns)) }
+    }
+}
+
 /// Error of a factor of the formed kernel: `‖L⁻¹‖² (k + 3N + 10) u tr H` for forming it with `k` roundings an entry,
 /// factoring and solving.
-pub(super) fn by_gram(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
+pub(super) fn by_gram(x: Rows<'_>, cholesky: &Cholesky, inverse: &Inverse) -> f64 {
     let operations = (WeightedGram::roundings(x.d()) + 3 * x.n() + 10) as f64;
-    inverse_norm_squared(cholesky, &cholesky.inverse_lower())
-        * operations
-        * f64::UNIT_ROUNDOFF
-        * cholesky.scaled_trace()
+    inverse.norm_squared * operations * f64::UNIT_ROUNDOFF * cholesky.scaled_trace()
 }
 
 /// Error of a factor from the QR decomposition of `√S Xᵀ`: a perturbation of `√S Xᵀ` by `c u` of its norm, which
 /// moves `H` by twice that times `‖L⁻¹‖`, not by its square.
-pub(super) fn by_qr(x: Rows<'_>, cholesky: &Cholesky) -> f64 {
+pub(super) fn by_qr(x: Rows<'_>, cholesky: &Cholesky, inverse: &Inverse) -> f64 {
     let (n, d) = (x.n() as f64, x.d() as f64);
     // Householder QR: ‖δA‖_F ≤ N γ_{cd} ‖A‖_F (Higham, Accuracy and Stability, 2nd ed., Thm 19.4), c taken as 4;
     // ‖A‖²_F is the trace of H.
     // Strips of features, each at least 2N long and with N rows of the last triangle on top: 1.5 d rows in all.
     let perturbation = (6.0 * d + 3.0 * n + 12.0) * n * f64::UNIT_ROUNDOFF * cholesky.scaled_trace().sqrt();
-    let relative = inverse_norm_squared(cholesky, &cholesky.inverse_lower()).sqrt() * perturbation;
+    let relative = inverse.norm_squared.sqrt() * perturbation;
     2.0 * relative + relative * relative
-}
-
-/// An upper bound of `‖L⁻¹‖₂²`, rows in the units in which they were factored.
-fn inverse_norm_squared(cholesky: &Cholesky, inverse: &SquareMatrix) -> f64 {
-    let n = inverse.n();
-    let (mut rows, mut columns, mut frobenius) = (vec![0.0_f64; n], vec![0.0_f64; n], 0.0);
-    for (j, scale) in cholesky.scale().iter().enumerate() {
-        for (i, v) in inverse.column(j).iter().enumerate().skip(j) {
-            let v = v.abs() / scale;
-            rows[i] += v;
-            columns[j] += v;
-            frobenius += v * v;
-        }
-    }
-    f64::min(frobenius, largest(&rows) * largest(&columns))
 }
 
 /// The bound for every coefficient; all infinite where the theorem makes no statement.
@@ -141,11 +148,11 @@ impl Residual {
         let grow = 1.0 / (1.0 - theta).sqrt();
         let mut inner = evidence.residual.to_vec();
         evidence.cholesky.solve_lower(&mut inner);
-        let inverse = evidence.cholesky.inverse_lower();
-        let noise = abs_lower_product(&inverse, evidence.residual_error);
+        let noise = abs_lower_product(&evidence.inverse.lower, evidence.residual_error);
         // The computed inverse is off by `N u ‖L⁻¹‖ ‖L‖` of itself, which `θ` exceeds.
-        let inverse_norm = grow * (1.0 + theta) * OUTWARD * inverse_norm_squared(evidence.cholesky, &inverse).sqrt();
-        Self { size: norm(&inner), noise_size: grow * norm(&noise), inner, noise, inverse_norm, theta, grow }
+        let inverse_norm = grow * (1.0 + theta) * OUTWARD * evidence.inverse.norm_squared.sqrt();
+        let length = |v: &[f64]| norm(v.iter().copied());
+        Self { size: length(&inner), noise_size: grow * length(&noise), inner, noise, inverse_norm, theta, grow }
     }
 
     fn lambda(&self) -> f64 {
@@ -243,17 +250,6 @@ impl Whitened {
             most = next;
         }
     }
-}
-
-/// `‖v‖₂` without under- or overflow of the squares.
-fn norm(v: &[f64]) -> f64 {
-    let peak = largest(v);
-    if peak == 0.0 || !peak.is_finite() {
-        return peak;
-    }
-    // A quotient by a subnormal peak would lose its digits, and its reciprocal overflow.
-    let peak = peak.max(f64::MIN_POSITIVE);
-    peak * v.iter().map(|v| (v / peak).powi(2)).sum::<f64>().sqrt()
 }
 
 /// `|L⁻¹| v` for a lower triangular `L⁻¹`.

@@ -5,7 +5,7 @@ use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
 use super::accuracy::{self, Errors, Evaluated, SMALLEST, abs_product};
-use super::certificate::{self, Evidence};
+use super::certificate::{self, Evidence, Inverse};
 use super::dual::largest;
 use crate::potential::Start;
 
@@ -104,6 +104,7 @@ impl Finished {
                 _ => return vec![f64::INFINITY; x.d()],
             };
             let point = work.point();
+            let inverse = Inverse::of(&work.cholesky);
             certificate::certify(&Evidence {
                 x,
                 slope: &point.slope,
@@ -112,8 +113,9 @@ impl Finished {
                 residual: &point.residual,
                 residual_error: &errors.residual,
                 cholesky: &work.cholesky,
+                inverse: &inverse,
                 moved,
-                factor_error: certificate::by_gram(x, &work.cholesky),
+                factor_error: certificate::by_gram(x, &work.cholesky, &inverse),
                 enough: TIGHT * largest(&beta),
             })
         });

@@ -18,9 +18,8 @@ pub(super) fn safe_length(movement: f64) -> f64 {
     movement.ln_1p() / movement
 }
 
-/// Set the length of `step`, a descent direction at `from`, from the safe one on. `scratch` is overwritten.
-pub(super) fn shorten(step: &mut Step, from: &Point, scratch: &mut Point, start: &Exponents) {
-    let movement = step.movement();
+/// Set the length of `step`, a descent direction at `from` that moves exponents by `movement`, from the safe one on. `scratch` is overwritten.
+pub(super) fn shorten(step: &mut Step, movement: f64, from: &Point, scratch: &mut Point, start: &Exponents) {
     let safe = safe_length(movement);
     let slope: f64 = from.white.iter().zip(&step.nu).map(|(r, d)| r * d).sum();
     step.length = safe;

@@ -9,7 +9,7 @@ use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
 use super::accuracy::{Errors, SMALLEST, abs_product, abs_transposed, magnitudes};
-use super::certificate;
+use super::certificate::{self, Inverse};
 use super::dual::largest;
 use super::exponents::Exponents;
 use super::row_space::RowSpace;
@@ -102,7 +102,7 @@ impl Refined {
             residual: vec![0.0; x.n()],
             systems: 0,
             factor: known.map(|(cholesky, moved)| Factor {
-                error: certificate::by_gram(frame.basis, cholesky),
+                error: certificate::by_gram(frame.basis, cholesky, &Inverse::of(cholesky)),
                 cholesky: cholesky.clone(),
                 moved,
                 lift: 0.0,
@@ -162,6 +162,7 @@ impl Refined {
                 residual: &self.residual,
                 residual_error: &errors.residual,
                 cholesky: &factor.cholesky,
+                inverse: &Inverse::of(&factor.cholesky),
                 moved: factor.moved,
                 factor_error: factor.error,
                 enough: SHARP * largest(&errors.beta),
@@ -253,14 +254,18 @@ impl Refined {
     fn factorize(&mut self, x: Rows<'_>) -> bool {
         let mut cholesky = Cholesky::new(x.n());
         let shift = cholesky.factor_scaled(&WeightedGram::of(x, &self.slope));
-        let error = if shift == Some(0.0) { certificate::by_gram(x, &cholesky) } else { f64::INFINITY };
+        let error = if shift == Some(0.0) {
+            certificate::by_gram(x, &cholesky, &Inverse::of(&cholesky))
+        } else {
+            f64::INFINITY
+        };
         if error < DOUBTFUL {
             self.factor = Some(Factor { cholesky, error, moved: 0.0, lift: 0.0 });
             return true;
         }
         let mut by_qr = Cholesky::new(x.n());
         if by_qr.factor_by_qr(x, &self.slope) {
-            let error = certificate::by_qr(x, &by_qr);
+            let error = certificate::by_qr(x, &by_qr, &Inverse::of(&by_qr));
             if error < 1.0 {
                 self.factor = Some(Factor { cholesky: by_qr, error, moved: 0.0, lift: 0.0 });
                 return true;

@@ -321,7 +321,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
     fn damped_step(&mut self, movement: f64) {
         let work = &mut *self.work;
         if self.from_start {
-            line_search::shorten(&mut work.step, &work.now, &mut work.trial, self.start);
+            line_search::shorten(&mut work.step, movement, &work.now, &mut work.trial, self.start);
         } else {
             work.step.length = line_search::safe_length(movement);
         }

@@ -1,7 +1,7 @@
 //! The bound is never below the error, wherever the point is, and follows it down.
 
 use super::*;
-use crate::limit::diagonal::certificate::{Evidence, by_gram, certify};
+use crate::limit::diagonal::certificate::{Evidence, Inverse, by_gram, certify};
 use crate::linalg::{Cholesky, SquareMatrix, WeightedGram};
 
 /// The bound at `ν` for `β(ν)` known to thirty digits and rounded, and the true errors there. `enough`: the bound that
@@ -17,6 +17,7 @@ fn at(problem: &Problem, nu: &[DoubleDouble], truth: &[DoubleDouble], enough: f6
     assert_eq!(cholesky.factor_scaled(&kernel), Some(0.0));
     // Rounding to binary64, and the thirty digits of `predictor` for exponents below 100.
     let rounding: Vec<f64> = beta.iter().map(|b| f64::EPSILON * b.abs() + 1e-26).collect();
+    let inverse = Inverse::of(&cholesky);
     let bound = certify(&Evidence {
         x,
         slope: &slope,
@@ -25,8 +26,9 @@ fn at(problem: &Problem, nu: &[DoubleDouble], truth: &[DoubleDouble], enough: f6
         residual: &residual,
         residual_error: &vec![1e-25; x.n()],
         cholesky: &cholesky,
+        inverse: &inverse,
         moved: 0.0,
-        factor_error: by_gram(x, &cholesky),
+        factor_error: by_gram(x, &cholesky, &inverse),
         enough,
     });
     (bound, errors(&beta, truth))

@@ -34,7 +34,7 @@ fn a_damped_step_ends_where_the_dual_is_flat_along_it_and_below_where_it_began()
             continue;
         }
         long += 1;
-        shorten(&mut step, &from, &mut there, &exponents);
+        shorten(&mut step, movement, &from, &mut there, &exponents);
         there.evaluate_step(&from, &step, &space, &exponents, 1.0);
         let along = |point: &Point| point.white.iter().zip(&step.nu).map(|(r, d)| r * d).sum::<f64>();
         // A twentieth is what is asked for; the residual along the step is the same number by other operations.

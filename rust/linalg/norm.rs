@@ -1,0 +1,33 @@
+//! Lengths of vectors.
+
+/// `‖v‖₂` without under- or overflow of the squares. Infinite if an entry is, NaN if one is and none is infinite.
+pub(crate) fn norm(v: impl Iterator<Item = f64> + Clone) -> f64 {
+    let peak = v.clone().fold(0.0, |most: f64, v| most.max(v.abs()));
+    if peak == f64::INFINITY {
+        return peak;
+    }
+    // A quotient by a subnormal peak would lose its digits, and its reciprocal overflow.
+    let unit = peak.max(f64::MIN_POSITIVE);
+    unit * v.map(|v| (v / unit).powi(2)).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_square_over_or_underflows() {
+        for unit in [5e-324, 1e-310, 1e-200, 1.0, 1e300] {
+            let v = [3.0 * unit, -4.0 * unit, 0.0];
+            // Subnormal numbers are multiples of the least one.
+            assert!((norm(v.into_iter()) - 5.0 * unit).abs() <= 1e-15 * 5.0 * unit + 5e-324, "{unit:e}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_seen() {
+        assert_eq!(norm([0.0; 2].into_iter()), 0.0);
+        assert!(norm([0.0, f64::NAN].into_iter()).is_nan());
+        assert_eq!(norm([f64::NAN, f64::NEG_INFINITY].into_iter()), f64::INFINITY);
+    }
+}
