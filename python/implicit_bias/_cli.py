@@ -191,7 +191,7 @@ def sweep(
             solve_options=of_flows | ({} if tol is None else {"tol": tol}),
             n_jobs=n_jobs,
             checkpoint=checkpoint,
-            progress=find_spec("tqdm") is not None,
+            progress=AVAILABLE,
             on_interrupt="return",
         )
         _deliver(_report.sweep_lines(table, data[0], solve), _report.sweep_results(table), out)

@@ -4,6 +4,7 @@ Nothing here knows a network or a solver; whether the numbers make sense is chec
 """
 
 import csv
+import io
 import json
 import math
 import os
@@ -216,10 +217,12 @@ def write(out: Path, results: Results) -> None:
 
 def as_csv(table: Mapping[str, Column]) -> str:
     """A table as text; a number reads back as itself."""
-    lines = [",".join(map(_quoted, table))]
-    columns = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in table.values()]
-    lines += [",".join(map(_quoted, row)) for row in zip(*columns, strict=True)]
-    return "\n".join(lines) + "\n"
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n")
+    write.writerow(table)
+    columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in table.values()]
+    write.writerows(zip(*columns, strict=True))
+    return text.getvalue()
 
 
 def as_json(results: Results) -> str:
@@ -235,13 +238,6 @@ def _array(value: object) -> np.ndarray[Any, Any]:
     """Words as text: NumPy would pickle them as objects, and nobody should have to open a pickle."""
     found = np.asarray(value)
     return found.astype(str) if found.dtype == object else found
-
-
-def _quoted(value: object) -> str:
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else repr(value)
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
 def _plain(value: object) -> object:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from . import _validate as check
-from ._progress import new_bar
+from ._progress import new_bar, told
 
 
 class FlowProgress(NamedTuple):
@@ -38,15 +37,8 @@ Report = Callable[[float, float, int, float], None]
 @contextmanager
 def reporting(progress: object, unit: float) -> Iterator[Report | None]:
     """What to hand to the core, from what the user passed; `unit` is the unit of the times that the user sees."""
-    if progress is None or progress is False:
-        yield None
-    elif progress is True:
-        with _bar() as show:
-            yield _calling(show, unit)
-    elif callable(progress):
-        yield _calling(progress, unit)
-    else:
-        raise ValueError(f"progress must be True, False or a function of a FlowProgress: got {check.shown(progress)}")
+    with told(progress, _bar, "a FlowProgress") as show:
+        yield None if show is None else _calling(show, unit)
 
 
 def _calling(progress: Callable[[FlowProgress], object], unit: float) -> Report:

@@ -13,9 +13,6 @@ from ._results import KKTReport, Limit
 from ._status import Status
 from ._validate import Array
 
-#: A residual of this size, relative to the targets, is none: the default of `tol` everywhere.
-_TOL = 1e-12
-
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class NeuronPotential:
@@ -230,11 +227,12 @@ class NeuronPotential:
             backward_error=backward_error,
             multipliers=multipliers,
         )
-        outside = np.abs(y - target).max() > _TOL * np.abs(y).max()
+        tol = check.tol(None)
+        outside = np.abs(y - target).max() > tol * np.abs(y).max()
         if outside or X.shape[0] > X.shape[1]:
             status = Status.LEAST_SQUARES
         else:
-            status = Status.CONVERGED if kkt.feasibility <= _TOL else Status.ROUNDOFF_FLOOR
+            status = Status.CONVERGED if kkt.feasibility <= tol else Status.ROUNDOFF_FLOOR
         return Limit(
             beta=beta,
             multipliers=multipliers,

@@ -1,6 +1,5 @@
 """What `sweep` returns: a long table. Nothing here computes."""
 
-import csv
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate as check
+from .._files import as_csv
 from .._status import Status
 from .points import Row
 
@@ -111,9 +111,7 @@ class SweepResult(Mapping[str, Column]):
             If it cannot be written.
         """
         with open(path, "w", encoding="utf-8", newline="") as file:
-            write = csv.writer(file, lineterminator="\n")
-            write.writerow(self._columns)
-            write.writerows(zip(*(column.tolist() for column in self._columns.values()), strict=True))
+            file.write(as_csv(self))
 
 
 class SweepInterrupted(KeyboardInterrupt):
