@@ -264,6 +264,35 @@ def a_flow_without_a_limit_of_steps_ends_with_its_seconds(problem, seconds):
         is_a_flow(flow, problem, None)
 
 
+OBSERVABLES = ("loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential", "distance")
+
+
+@law(
+    "gradient_flow", "FlowProgress", examples=40,
+    problem=extremes.problems(extremes.PLAIN_SIZE), times=st.one_of(st.none(), TIMES),
+    method=st.sampled_from(["auto", "weights"]), time_unit=st.sampled_from(["flow", "log_scale"]),
+    observables=st.lists(st.sampled_from(OBSERVABLES), unique=True), save_beta=st.booleans(),
+)  # fmt: skip
+def what_is_observed_are_the_numbers_of_the_rows(problem, times, method, time_unit, observables, save_beta):
+    seen = []
+    flow = refused(
+        ib.gradient_flow, problem.net, *problem.data, times, method=method, time_unit=time_unit, max_steps=100,
+        observables=observables, save_beta=save_beta, progress=seen.append, n_jobs=1,
+    )  # fmt: skip
+    if flow is None:
+        return
+    assert all(isinstance(report, ib.FlowProgress) for report in seen)
+    assert list(flow.observables) == observables
+    assert flow.time_unit == time_unit
+    no_nan(t=flow.t, loss=flow.loss, **flow.observables)
+    assert all(values.shape == flow.t.shape and (values >= 0.0).all() for values in flow.observables.values())
+    if save_beta:
+        rows = np.abs(flow.beta)
+        expected = {"l1_norm": rows.sum(axis=1), "l2_norm": np.hypot.reduce(rows, axis=1), "max_norm": rows.max(axis=1)}
+        for name in expected.keys() & flow.observables.keys():
+            np.testing.assert_allclose(flow.observables[name], expected[name], rtol=32 * U, atol=5e-323)
+
+
 @law("gradient_flow", examples=40, problem=extremes.ordinary_problems(), method=st.sampled_from(["auto", "radau"]))
 def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
     with in_time():
