@@ -284,7 +284,7 @@ def what_is_observed_are_the_numbers_of_the_rows(problem, times, method, time_un
     assert all(isinstance(report, ib.FlowProgress) for report in seen)
     assert list(flow.observables) == observables
     assert flow.time_unit == time_unit
-    no_nan(t=flow.t, loss=flow.loss, **flow.observables)
+    no_nan(**({"t": flow.t, "loss": flow.loss} | flow.observables))
     assert all(values.shape == flow.t.shape and (values >= 0.0).all() for values in flow.observables.values())
     if save_beta:
         rows = np.abs(flow.beta)
