@@ -229,7 +229,7 @@ impl Finished {
             bound
         });
         let mut targets = space.y.clone();
-        units.residuals_out(&mut targets);
+        units.targets_out(&mut targets);
         let conditions = Conditions::of(x, &targets, start, &self.beta, &self.there, &self.nu);
         // Sizes at the ends of binary64 may overflow on the way, or be beyond it themselves: no end was found then. The
         // potential and the multipliers of tiny rows may exceed the largest float all the same, without harm.

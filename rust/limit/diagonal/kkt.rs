@@ -81,7 +81,7 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     space.least_multipliers(&mut multipliers);
     space.units().multipliers_out(&mut multipliers);
     let mut targets = space.y.clone();
-    space.units().residuals_out(&mut targets);
+    space.units().targets_out(&mut targets);
     let (mut g, mut there, mut slope) = (vec![0.0; x.d()], vec![0.0; x.d()], vec![0.0; x.d()]);
     space.rows().apply_transposed(&fitted, &mut g);
     exponents.evaluate(&g, &mut there, &mut slope, &mut Scratch::default());

@@ -18,6 +18,8 @@ pub(super) struct Units<'a> {
     d: usize,
     /// Scaled targets, largest between 1 and 2 (all 0 if the targets are).
     pub y: Vec<f64>,
+    /// Targets so far below the others that they underflow in these units, and their samples.
+    lost: Vec<(usize, f64)>,
     /// Row `n` of the data was multiplied by `2^-row_exponent[n]`.
     row_exponent: Vec<i32>,
     /// Largest magnitude of each scaled row.
@@ -49,8 +51,10 @@ impl<'a> Units<'a> {
         };
         let quotient = y.iter().zip(&row_exponent).filter(|(v, _)| **v != 0.0).map(|(v, e)| exponent(*v) - e);
         let unit = quotient.max().unwrap_or(0);
-        let y = y.iter().zip(&row_exponent).map(|(v, e)| scale_by_power(*v, -(e + unit))).collect();
-        Self { x: data, n: x.n(), d: x.d(), y, row_exponent, row_peaks, unit }
+        let scaled: Vec<f64> = y.iter().zip(&row_exponent).map(|(v, e)| scale_by_power(*v, -(e + unit))).collect();
+        let lost = y.iter().zip(&scaled).enumerate().filter(|(_, (v, s))| **v != 0.0 && !s.is_normal());
+        let lost = lost.map(|(i, (v, _))| (i, *v)).collect();
+        Self { x: data, n: x.n(), d: x.d(), y: scaled, lost, row_exponent, row_peaks, unit }
     }
 
     /// The scaled data.
@@ -96,6 +100,14 @@ impl<'a> Units<'a> {
     pub fn residuals_out(&self, r: &mut [f64]) {
         for (r, e) in r.iter_mut().zip(&self.row_exponent) {
             *r = scale_by_power(*r, e + self.unit);
+        }
+    }
+
+    /// Targets in the user's units. Those that the units lost are there again: no residual is measured without them.
+    pub fn targets_out(&self, y: &mut [f64]) {
+        self.residuals_out(y);
+        for (i, target) in &self.lost {
+            y[*i] = *target;
         }
     }
 
@@ -178,6 +190,17 @@ mod tests {
         let mut r = units.y.clone();
         units.residuals_out(&mut r);
         assert_eq!(r, [5e80, -1e-90]);
+    }
+
+    #[test]
+    fn a_target_too_small_for_the_units_is_not_forgotten() {
+        // 2e-100 of rows of 1e-150 is a coefficient of 2e50, beside which 3e-100 of rows of 1e308 is 0.
+        let Some(rows) = Rows::new(&[1e-150, 0.0, 0.0, 1e308], 2, 2) else { panic!("2 x 2") };
+        let units = Units::of(rows, &[2e-100, -3e-100]);
+        let mut y = units.y.clone();
+        assert_eq!(y[1], 0.0);
+        units.targets_out(&mut y);
+        assert_eq!(y, [2e-100, -3e-100]);
     }
 
     #[test]
