@@ -110,7 +110,8 @@ class HyperbolicEntropy:
         ValueError
             If `beta` is not a finite vector of the right length.
         """
-        return float(self._evaluate(beta)[0].sum())
+        with np.errstate(over="ignore"):
+            return float(self._evaluate(beta)[0].sum())
 
     def gradient(self, beta: ArrayLike) -> Array:
         r"""Gradient, :math:`\tfrac12\operatorname{arcsinh}(2\beta_i/\kappa_i)` for ``beta0 = 0``.
@@ -160,7 +161,8 @@ class HyperbolicEntropy:
         point = check.array("beta", beta, "(n_features,)")
         start = self._for(point.size, "beta")
         centre = check.vector("beta0", beta0, point.size, "one for every entry of beta")
-        return float(_core.diagonal_bregman(point, centre, start).sum())
+        with np.errstate(over="ignore"):
+            return float(_core.diagonal_bregman(point, centre, start).sum())
 
     def interpolate(self, X: ArrayLike, y: ArrayLike) -> Limit:
         r"""Minimiser under the data, :math:`\operatorname{argmin}_{X\beta = y} Q(\beta)`.

@@ -170,7 +170,10 @@ def choices(name: str, values: object, allowed: Sequence[str]) -> list[str]:
     """Some of a few words, each at most once, in the order given."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a sequence of names: got {shown(values)}")
-    found = list(values)
+    try:
+        found = list(values)
+    except TypeError:  # an array of no dimensions says that it can be iterated over
+        raise ValueError(f"{name} must be a sequence of names: got {shown(values)}") from None
     for k, value in enumerate(found):
         choice(f"{name}[{k}]", value, allowed)
         if value in found[:k]:
@@ -201,7 +204,7 @@ def times(value: object) -> Array:
     found = array("t", value, "(n_times,)")
     if found[0] < 0.0:
         raise ValueError(f"t must not be negative: got {shown(found[0])}")
-    stalled = np.flatnonzero(np.diff(found) <= 0.0)
+    stalled = np.flatnonzero(found[1:] <= found[:-1])
     if stalled.size:
         k = int(stalled[0])
         raise ValueError(f"t must be strictly increasing: got {shown(found[k + 1])} after {shown(found[k])}")

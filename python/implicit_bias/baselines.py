@@ -29,12 +29,12 @@ def min_l2_norm(X: ArrayLike, y: ArrayLike) -> Array:
     Returns
     -------
     ndarray, shape (n_features,)
-        In the span of the rows of X; inf where it exceeds the largest float.
+        In the span of the rows of X.
 
     Raises
     ------
     ValueError
-        If an argument is of the wrong shape or not finite.
+        If an argument is of the wrong shape or not finite, or a coefficient exceeds the largest float.
 
     References
     ----------
@@ -47,7 +47,12 @@ def min_l2_norm(X: ArrayLike, y: ArrayLike) -> Array:
     array([0.4, 0.8])
     """
     X, y = check.data(X, y)
-    return np.asarray(np.linalg.lstsq(X, y)[0])
+    beta = np.asarray(np.linalg.lstsq(X, y)[0])
+    if not np.isfinite(beta).all():
+        raise ValueError(
+            f"y must not need coefficients beyond the largest float: got targets up to {np.abs(y).max():.1e}"
+        )
+    return beta
 
 
 def basis_pursuit(X: ArrayLike, y: ArrayLike) -> Array:

@@ -81,6 +81,10 @@ pub(super) fn log_ratio(x: f64, x0: f64, log_kappa: f64) -> f64 {
             // The signs of x - x0 and of the logarithm agree.
             return delta.ln_1p().copysign(x - x0);
         }
+        if log_kappa == f64::NEG_INFINITY {
+            // Both arcsinh are infinite; the larger over the smaller may be as well.
+            return (x.abs().ln() - x0.abs().ln()).copysign(x - x0);
+        }
     }
     asinh_of_quotient(x, log_kappa) - asinh_of_quotient(x0, log_kappa)
 }

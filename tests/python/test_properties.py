@@ -207,9 +207,10 @@ def is_a_flow(flow, problem, times, rtol=None):
     for k in rows:
         residual, rounding = data.residual(flow.beta[k]), data.rounding(flow.beta[k])
         # As for a limit; the loss is computed from the same state, of which beta is the rounded value.
-        noise = [16 * (d + 2) * Fraction(U) * part + TINY for part in rounding]
-        high = sum((abs(r) + e) ** 2 for r, e in zip(residual, noise, strict=True)) / (2 * len(data.y))
-        low = sum(max(abs(r) - e, Fraction(0)) ** 2 for r, e in zip(residual, noise, strict=True)) / (2 * len(data.y))
+        # With more samples than features it is that of a rotated residual, which mixes the rounding of all rows.
+        noise = 16 * (d + 2) * Fraction(U) * max(rounding) + TINY
+        high = sum((abs(r) + noise) ** 2 for r in residual) / (2 * len(data.y))
+        low = sum(max(abs(r) - noise, Fraction(0)) ** 2 for r in residual) / (2 * len(data.y))
         found = flow.loss[k]
         assert found == math.inf or Fraction(found) <= high * (1 + Fraction(1, 10**9)) + TINY
         assert found == math.inf or Fraction(found) >= low * (1 - Fraction(1, 10**9)) - TINY
@@ -460,11 +461,11 @@ def a_sweep_has_a_row_for_every_point_and_the_message_of_each(problem, scales, s
 
 
 @law("baselines.min_l2_norm", examples=80, data=extremes.data())
-def the_least_l2_norm_is_never_nan(data):
+def the_least_l2_norm_is_finite(data):
     beta = refused(ib.baselines.min_l2_norm, *data)
     if beta is not None:
         assert beta.shape == (data.X.shape[1],)
-        no_nan(beta=beta)
+        assert np.isfinite(beta).all()
 
 
 @law("baselines.basis_pursuit", examples=60, data=extremes.data())
