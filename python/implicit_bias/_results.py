@@ -69,6 +69,9 @@ class KKTReport:
 class Limit:
     r"""End of a gradient flow, :math:`t = \infty`, with its proof.
 
+    No number is NaN: what overflows, or is not known, is inf. With `success` the coefficients and all errors but
+    `error_bound` are finite.
+
     Attributes
     ----------
     beta : ndarray, shape (n_features,)
