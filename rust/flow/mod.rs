@@ -1,10 +1,15 @@
 //! What flows: one module a model, each a right-hand side and its Jacobian in reduced coordinates.
 
+mod budget;
 pub mod diagonal;
 mod monitor;
+mod neurons;
 mod observable;
 mod outcome;
+mod recorder;
+mod segment;
 
 pub use monitor::{Monitor, Progress};
+pub use neurons::Neurons;
 pub use observable::Observable;
-pub use outcome::{AUTOMATIC_ROWS, Flow, Method, Options, Stats, Status};
+pub use outcome::{AUTOMATIC_ROWS, Event, EventKind, Flow, Method, Options, Stats, Status};

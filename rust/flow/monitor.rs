@@ -44,20 +44,13 @@ impl<F: Fn() -> bool> Monitor for F {
 pub(crate) struct Way {
     first: f64,
     last: f64,
-    /// The part of the whole that this is.
-    part: (f64, f64),
     share: f64,
 }
 
 impl Way {
     /// From the residual `first` to `last` and below.
     pub(crate) fn of_residuals(first: f64, last: f64) -> Self {
-        Self { first, last, part: (0.0, 1.0), share: 0.0 }
-    }
-
-    /// The same as a part of the whole, from a share to a share.
-    pub(crate) fn part(self, from: f64, to: f64) -> Self {
-        Self { part: (from, to), ..self }
+        Self { first, last, share: 0.0 }
     }
 
     /// The share at `residual`, in decades.
@@ -77,8 +70,7 @@ impl Way {
         if share > self.share {
             self.share = share.min(1.0);
         }
-        let (from, to) = self.part;
-        from + (to - from) * self.share
+        self.share
     }
 }
 
@@ -102,7 +94,6 @@ mod tests {
         assert_eq!(way.at_rows(&times, 1, 5.0), 0.375);
         assert_eq!(way.at_rows(&times, 2, 10.0), 0.5);
         assert_eq!(way.at_rows(&times, 4, 1010.0), 1.0);
-        assert_eq!(Way::of_residuals(1.0, 1.0).part(0.5, 1.0).at_rows(&times, 2, 10.0), 0.75);
     }
 
     #[test]

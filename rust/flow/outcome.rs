@@ -33,6 +33,8 @@ pub struct Options<'a> {
     pub max_steps: Option<u64>,
     /// Most seconds. Above 0; no limit by default.
     pub max_seconds: Option<f64>,
+    /// Most events. At least 1; no limit by default.
+    pub max_events: Option<u64>,
     /// Numbers to keep of every row. None by default.
     pub observables: &'a [Observable],
     /// β(∞), where [`Observable::Distance`] is measured from; of as many entries as β if that is asked for.
@@ -50,6 +52,7 @@ impl Default for Options<'_> {
             method: Method::Auto,
             max_steps: None,
             max_seconds: None,
+            max_events: None,
             observables: &[],
             end: &[],
             save_beta: true,
@@ -75,10 +78,14 @@ pub enum Status {
     InfeasibleSign,
     /// Stationary and not a minimum: weights that are exactly 0 never move.
     Saddle,
+    /// More than one flow goes on from here.
+    Ambiguous,
     /// The budget of steps is used up.
     MaxSteps,
     /// The budget of seconds is used up.
     MaxSeconds,
+    /// The budget of events is used up.
+    MaxEvents,
     /// The caller asked to stop.
     Interrupted,
     /// The step fell below the spacing of numbers at t.
@@ -108,8 +115,10 @@ impl Status {
             Self::LeastSquares => "least_squares",
             Self::InfeasibleSign => "infeasible_sign",
             Self::Saddle => "saddle",
+            Self::Ambiguous => "ambiguous",
             Self::MaxSteps => "max_steps",
             Self::MaxSeconds => "max_seconds",
+            Self::MaxEvents => "max_events",
             Self::Interrupted => "interrupted",
             Self::StepTooSmall => "step_too_small",
         }
@@ -120,6 +129,45 @@ impl Status {
     pub const fn is_stationary(self) -> bool {
         matches!(self, Self::Converged | Self::RoundoffFloor | Self::LeastSquares | Self::InfeasibleSign | Self::Saddle)
     }
+}
+
+/// What a pre-activation does when it reaches its kink, or leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It goes through.
+    Crosses,
+    /// It stays.
+    StartsSliding,
+    /// It leaves to the positive side.
+    StopsSlidingPositive,
+    /// It leaves to the negative side.
+    StopsSlidingNegative,
+}
+
+impl EventKind {
+    /// The name users see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Crosses => "crosses",
+            Self::StartsSliding => "starts_sliding",
+            Self::StopsSlidingPositive => "stops_sliding_positive",
+            Self::StopsSlidingNegative => "stops_sliding_negative",
+        }
+    }
+}
+
+/// Something that happened to the pre-activation of one sample in one neuron.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When, in the time of the flow.
+    pub time: f64,
+    /// Which sample, from 0.
+    pub sample: usize,
+    /// Which neuron, from 0.
+    pub neuron: usize,
+    /// What.
+    pub kind: EventKind,
 }
 
 /// A trajectory: `T` rows, and why it ended. Of what is kept row by row, `R` rows: all `T`, or the last one.
@@ -141,8 +189,11 @@ pub struct Flow {
     pub multipliers: Vec<f64>,
     /// The low parts of `multipliers` (0 where N > d).
     pub multipliers_low: Vec<f64>,
-    /// The weights u₊, v₊, u₋, v₋, R × 4 × d, for [`Method::Weights`]; empty for the others.
-    pub parameters: Vec<f64>,
+    /// The states that were integrated, where they are no dual ones: for [`Method::Weights`] of the diagonal network the
+    /// weights u₊, v₊, u₋, v₋, R × 4 × d; for networks of neurons what their module says.
+    pub states: Vec<f64>,
+    /// What happened on the way, in the order of (time, neuron, sample).
+    pub events: Vec<Event>,
     /// Why it ended.
     pub status: Status,
     /// What it cost.
@@ -167,7 +218,8 @@ impl Flow {
             dual_low: Vec::new(),
             multipliers: Vec::new(),
             multipliers_low: Vec::new(),
-            parameters: Vec::new(),
+            states: Vec::new(),
+            events: Vec::new(),
             status: Status::ReachedEnd,
             stats: Stats::default(),
         }

@@ -42,8 +42,17 @@ pub fn diagonal_flow<'py>(
     let problem = Problem { x, y, start: &start, weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
-    let options =
-        Options { times, rtol, tol, method, max_steps, max_seconds, observables: &observables, save_beta, end: &[] };
+    let options = Options {
+        times,
+        rtol,
+        tol,
+        method,
+        max_steps,
+        max_seconds,
+        observables: &observables,
+        save_beta,
+        ..Options::default()
+    };
     let clock = Instant::now();
     let (flow, interruption) = run_reporting(py, n_jobs, progress.as_ref(), |monitor| {
         if !observables.contains(&Observable::Distance) {
@@ -77,7 +86,7 @@ pub fn diagonal_flow<'py>(
     out.set_item("observables", columns)?;
     // The path that was integrated: G, or the weights.
     let path = if weights {
-        PyArray1::from_vec(py, flow.parameters).reshape([count, 4, d])?.into_any()
+        PyArray1::from_vec(py, flow.states).reshape([count, 4, d])?.into_any()
     } else {
         PyArray1::from_vec(py, flow.dual).reshape([count, d])?.into_any()
     };

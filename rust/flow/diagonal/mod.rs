@@ -7,9 +7,9 @@
 //! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference`, `shifts` |
 //! | how large is an error? | `weights_of_error` |
 //! | is it over? | `stopping` |
-//! | rows and budgets | `watch`, `record`, `table` |
+//! | rows and budgets | `watch`, `table` |
 //! | every weight at any time, and what is conserved | `parameters` |
-//! | the cross-check that shares none of this | `raw`, `raw_table` |
+//! | the cross-check that shares none of this | `raw` |
 //!
 //! # Source
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
@@ -21,8 +21,6 @@ mod prepare;
 mod problem;
 mod range;
 mod raw;
-mod raw_table;
-mod record;
 mod reference;
 mod shifts;
 mod stopping;

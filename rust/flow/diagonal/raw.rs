@@ -4,11 +4,10 @@
 
 use super::prepare::{Prepared, peak};
 use super::problem::{Invalid, Problem, Weights};
-use super::raw_table::{RawTable, predictor, residual, split};
 use super::stopping::{Goal, Stopping};
-use super::watch::{Budget, spread};
-use crate::flow::monitor::{Monitor, Progress, Way, arrived};
+use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Options, Stats, Status};
+use crate::flow::recorder::{Frame, Recorder, Shown};
 use crate::linalg::Rows;
 use crate::ode::{self, Action, Explicit, Observer, Step, System, integrate};
 
@@ -31,6 +30,14 @@ struct RawFlow<'a> {
     gradient: Vec<f64>,
     /// `1/√(u² + v²)` of both pairs of each coordinate; 0 for pairs that are 0 and never move.
     weights: Vec<f64>,
+}
+
+impl<'a> RawFlow<'a> {
+    fn new(problem: &Problem<'a>, targets: &'a [f64], rtol: f64) -> Self {
+        let Problem { x, y, .. } = *problem;
+        let (residual, gradient) = (vec![0.0; x.n()], vec![0.0; x.d()]);
+        Self { x, y, targets, rtol, step_rtol: rtol, residual, gradient, weights: vec![0.0; 2 * x.d()] }
+    }
 }
 
 impl System<f64> for RawFlow<'_> {
@@ -83,136 +90,71 @@ impl System<f64> for RawFlow<'_> {
     }
 }
 
-/// Saves rows at given times, or only looks for the end.
-struct RawWatch<'p, 'i> {
-    times: &'p [f64],
-    table: RawTable<'p>,
-    stopping: Stopping<'p>,
+/// A row of the weights.
+struct RawRows<'p> {
+    problem: &'p Problem<'p>,
+    /// The part of y that can be fitted.
     targets: &'p [f64],
-    /// `max|r|` where the flow was judged last.
-    largest: f64,
+}
+
+impl Shown for RawRows<'_> {
+    fn show(&mut self, states: &[f64], beta: &mut [f64], residuals: &mut [f64]) {
+        let Problem { x, y, .. } = *self.problem;
+        let rows = beta.chunks_exact_mut(x.d()).zip(residuals.chunks_exact_mut(x.n()));
+        for (state, (beta, r)) in states.chunks_exact(4 * x.d()).zip(rows) {
+            beta.copy_from_slice(&predictor(state));
+            residual(x, y, beta, r);
+        }
+    }
+
+    fn largest(&mut self, beta: &[f64], residuals: &[f64]) -> f64 {
+        let mut r = vec![0.0; residuals.len()];
+        residual(self.problem.x, self.targets, beta, &mut r);
+        peak(&r)
+    }
+
+    fn potential(&mut self, beta: &[f64]) -> f64 {
+        self.problem.start.divergence(beta)
+    }
+}
+
+/// Watches the integration.
+struct RawWatch<'p, 'i> {
+    recorder: Recorder<'p, 'i>,
+    rows: RawRows<'p>,
+    stopping: Stopping<'p>,
     verdict: Option<Status>,
-    budget: Budget<'i>,
-    way: Way,
 }
 
 impl RawWatch<'_, '_> {
-    fn judge(&mut self, x: Rows<'_>, state: &[f64]) -> Option<Status> {
+    /// Why to stop here, if at all, and `max|r|`.
+    fn judge(&mut self, x: Rows<'_>, state: &[f64]) -> (Option<Status>, f64) {
         let beta = predictor(state);
         let mut r = vec![0.0; x.n()];
-        residual(x, self.targets, &beta, &mut r);
-        self.largest = peak(&r);
-        self.stopping.judge(&beta, &r)
-    }
-
-    /// Rows at the requested times inside a step. False if the run was told to end before they were all there.
-    fn rows_inside<'a>(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> bool {
-        let mut state = vec![0.0; flow.dim()];
-        while let Some(time) = self.times.get(self.table.len()).filter(|time| **time <= step.t_new) {
-            if self.budget.is_spent() || !step.refined_at(flow, *time, &mut state, &mut || self.budget.is_spent()) {
-                return false;
-            }
-            self.table.push(*time, &state);
-        }
-        true
+        residual(x, self.rows.targets, &beta, &mut r);
+        (self.stopping.judge(&beta, &r), peak(&r))
     }
 }
 
 impl<'a> Observer<f64, RawFlow<'a>> for RawWatch<'_, '_> {
     fn step(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> Action<f64> {
-        if !self.rows_inside(flow, step) {
+        let (from, to) = (step.t_old(), step.t_new);
+        let mut at = |t, state: &mut [f64]| step.refined_at(flow, t, state, &mut || false);
+        if !self.recorder.pass(&mut self.rows, from, to, &mut at) {
             return Action::Stop;
         }
-        self.verdict = self.judge(flow.x, step.y_new());
-        let fraction = if self.times.is_empty() {
-            self.way.at_residual(self.largest)
-        } else {
-            self.way.at_rows(self.times, self.table.len(), step.t_new)
-        };
-        let (time, residual, steps) = (step.t_new, self.largest, step.stats().accepted);
-        self.budget.monitor.progress(Progress { time, residual, steps, fraction });
+        let (verdict, largest) = self.judge(flow.x, step.y_new());
+        self.verdict = verdict;
+        self.recorder.tell(to, largest, step.stats().accepted);
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }
 
     fn interrupted(&mut self) -> bool {
-        self.budget.is_spent()
+        self.recorder.is_spent()
     }
 }
 
-/// One integration: what the watch saw, the last state and time, and why the integrator ended.
-struct Pass<'p, 'i> {
-    watch: RawWatch<'p, 'i>,
-    last: (f64, Vec<f64>),
-    status: Status,
-    stats: Stats,
-}
-
-/// What both passes share.
-struct Setting<'p> {
-    problem: &'p Problem<'p>,
-    options: &'p Options<'p>,
-    start: Vec<f64>,
-    targets: Vec<f64>,
-    goal: Goal,
-    sides: Vec<(bool, bool)>,
-    monitor: &'p dyn Monitor,
-}
-
-impl<'p> Setting<'p> {
-    /// Integrate to `end` and save rows at `times`; `part` is the part of the whole way that this is.
-    fn pass(&'p self, times: &'p [f64], end: f64, at_tolerance: bool, part: (f64, f64)) -> Pass<'p, 'p> {
-        let (x, y) = (self.problem.x, self.problem.y);
-        let goal = Goal { at_tolerance, ..self.goal };
-        let mut watch = RawWatch {
-            times,
-            table: RawTable::new(self.problem, &self.targets, self.options),
-            stopping: Stopping::new(x, &self.targets, goal, self.sides.clone()),
-            targets: &self.targets,
-            largest: 0.0,
-            verdict: None,
-            budget: Budget::new(self.options.max_seconds, self.monitor),
-            way: Way::of_residuals(0.0, 0.0),
-        };
-        if times.first() == Some(&0.0) {
-            watch.table.push(0.0, &self.start);
-        }
-        watch.verdict = watch.judge(x, &self.start);
-        watch.way = Way::of_residuals(watch.largest, goal.tol * goal.size).part(part.0, part.1);
-        if watch.verdict.is_some() || end <= 0.0 {
-            let last = (0.0, self.start.clone());
-            return Pass { watch, last, status: Status::ReachedEnd, stats: Stats::default() };
-        }
-        let (n, d) = (x.n(), x.d());
-        let rtol = self.options.rtol;
-        let mut flow = RawFlow {
-            x,
-            y,
-            targets: &self.targets,
-            rtol,
-            step_rtol: rtol,
-            residual: vec![0.0; n],
-            gradient: vec![0.0; d],
-            weights: vec![0.0; 2 * d],
-        };
-        let settings = ode::Options { rtol, max_steps: self.options.max_steps, ..ode::Options::default() };
-        let mut stepper = Explicit::new(&flow, &settings);
-        let result = integrate(&mut stepper, &mut flow, 0.0, &self.start, end, &settings, &mut watch);
-        let Ok(out) = result else {
-            // The settings are validated; what is left is a run that made no step.
-            let last = (0.0, self.start.clone());
-            return Pass { watch, last, status: Status::StepTooSmall, stats: Stats::default() };
-        };
-        Pass { watch, last: (out.t, out.y), status: out.status.into(), stats: out.stats }
-    }
-
-    /// Why a pass ended.
-    fn status(pass: &Pass<'_, '_>) -> Status {
-        pass.watch.verdict.or(pass.watch.budget.verdict()).unwrap_or(pass.status)
-    }
-}
-
-/// [`gradient_flow`](super::gradient_flow) in the raw weights. Without times, a first pass finds the end, a second one
-/// saves the rows; the counters are those of one.
+/// [`gradient_flow`](super::gradient_flow) in the raw weights.
 pub(super) fn gradient_flow(
     problem: &Problem<'_>,
     options: &Options<'_>,
@@ -221,39 +163,42 @@ pub(super) fn gradient_flow(
     let weights = problem.weights.ok_or(Invalid::NoWeights)?;
     let start = representable(&weights)?;
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
-    let (targets, goal) = (prepared.reachable(problem.y), prepared.goal(options.tol, true));
+    let (x, targets) = (problem.x, prepared.reachable(problem.y));
+    let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = Goal { size: peak(&targets), rotated: false, ..goal };
-    let sides = sides(&weights);
-    let setting = Setting { problem, options, start, targets, goal, sides, monitor };
-    if let Some(times) = options.times {
-        let mut pass = setting.pass(times, times.last().copied().unwrap_or(0.0), false, (0.0, 1.0));
-        if pass.watch.verdict.is_some() {
-            // Nothing moves any more.
-            for time in &times[pass.watch.table.len()..] {
-                pass.watch.table.push(*time, &pass.last.1);
-            }
-        }
-        let reached = pass.watch.table.len() == times.len();
-        let status = if reached { Status::ReachedEnd } else { Setting::status(&pass) };
-        let rows = pass.watch.table.finish(status, pass.stats);
-        arrived(monitor, &rows, pass.watch.largest);
-        return Ok(rows);
+    let frame = Frame { features: x.d(), samples: x.n(), dim: start.len(), time_unit: 1.0, first: 0.0 };
+    let mut watch = RawWatch {
+        recorder: Recorder::new(options, monitor, frame),
+        rows: RawRows { problem, targets: &targets },
+        stopping: Stopping::new(x, &targets, goal, sides(&weights)),
+        verdict: None,
+    };
+    let (verdict, largest) = watch.judge(x, &start);
+    watch.verdict = verdict;
+    watch.recorder.start(&mut watch.rows, &start, (largest, goal.tol * goal.size));
+    let (state, status, stats) = if verdict.is_some() {
+        (start, Status::ReachedEnd, Stats::default())
+    } else {
+        run(RawFlow::new(problem, &targets, options.rtol), &start, options, &mut watch)
+    };
+    let status = watch.verdict.unwrap_or(status);
+    Ok(watch.recorder.finish(&mut watch.rows, &state, status, stats, Vec::new()))
+}
+
+/// Integrate from `start` with the watch; the last state, why the integrator ended, what it cost.
+fn run(
+    mut flow: RawFlow<'_>,
+    start: &[f64],
+    options: &Options<'_>,
+    watch: &mut RawWatch<'_, '_>,
+) -> (Vec<f64>, Status, Stats) {
+    let settings = ode::Options { rtol: options.rtol, max_steps: options.max_steps, ..ode::Options::default() };
+    let (mut stepper, end) = (Explicit::new(&flow, &settings), watch.recorder.horizon());
+    match integrate(&mut stepper, &mut flow, 0.0, start, end, &settings, watch) {
+        Ok(outcome) => (outcome.y, outcome.status.into(), outcome.stats),
+        // The settings are validated; what is left is a run that made no step.
+        Err(_) => (start.to_vec(), Status::StepTooSmall, Stats::default()),
     }
-    let first = setting.pass(&[], f64::INFINITY, true, (0.0, 0.5));
-    let (status, end) = (Setting::status(&first), first.last.0);
-    let mut times = vec![0.0];
-    if end > 0.0 {
-        times.extend(spread(0.0, end));
-    }
-    let mut second = setting.pass(&times, end, false, (0.5, 1.0));
-    if second.watch.table.last_time() < Some(end) {
-        second.watch.table.push(end, &first.last.1);
-    }
-    let interrupted = second.watch.budget.verdict() == Some(Status::Interrupted);
-    let status = if interrupted { Status::Interrupted } else { status };
-    let rows = second.watch.table.finish(status, first.stats);
-    arrived(monitor, &rows, first.watch.largest);
-    Ok(rows)
 }
 
 /// The start as numbers.
@@ -276,4 +221,24 @@ fn representable(weights: &Weights<'_>) -> Result<Vec<f64>, Invalid> {
 fn sides(weights: &Weights<'_>) -> Vec<(bool, bool)> {
     let pairs = weights.u_plus.iter().zip(weights.v_plus).zip(weights.u_minus.iter().zip(weights.v_minus));
     pairs.map(|((up, vp), (um, vm))| (*up != -*vp || *um != *vm, *up != *vp || *um != -*vm)).collect()
+}
+
+/// Where u₊, v₊, u₋, v₋ start in the state.
+fn split(state: &[f64]) -> [&[f64]; 4] {
+    let d = state.len() / 4;
+    [&state[..d], &state[d..2 * d], &state[2 * d..3 * d], &state[3 * d..]]
+}
+
+/// β of the weights.
+fn predictor(state: &[f64]) -> Vec<f64> {
+    let [u_plus, v_plus, u_minus, v_minus] = split(state);
+    let products = u_plus.iter().zip(v_plus).zip(u_minus.iter().zip(v_minus));
+    products.map(|((up, vp), (um, vm))| up * vp - um * vm).collect()
+}
+
+/// `y − Xβ`, sums in the order of the columns.
+fn residual(x: Rows<'_>, y: &[f64], beta: &[f64], out: &mut [f64]) {
+    for (n, (out, y)) in out.iter_mut().zip(y).enumerate() {
+        *out = y - x.row(n).iter().zip(beta).map(|(x, beta)| x * beta).sum::<f64>();
+    }
 }

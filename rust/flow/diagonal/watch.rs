@@ -1,19 +1,16 @@
 //! Watches the dual flow while it is integrated: saves rows, decides that it is over, keeps to the budgets.
 
 use super::dual::{DualFlow, advance};
-use super::record::{Segment, nodes};
 use super::reference::Reference;
 use super::stopping::Stopping;
 use super::table::{BATCH, Table};
+use crate::flow::budget::Budget;
 use crate::flow::monitor::{Monitor, Progress, Way};
-use crate::flow::outcome::{AUTOMATIC_ROWS, Status};
+use crate::flow::outcome::Status;
+use crate::flow::segment::{Segment, nodes, spread};
 use crate::linalg::Rows;
 use crate::ode::{Action, Observer, Step};
-use std::time::{Duration, Instant};
 
-/// The time of the second automatic row is at most this fraction of the last one, and at least the next.
-const LATEST_FIRST: f64 = 1e-3;
-const EARLIEST_FIRST: f64 = 1e-12;
 /// Rows that an interrupted run without requested times still writes between its first and its last: one batch, for a
 /// Ctrl-C is to be answered within a fifth of a second, and before the end is known there is no row but the first.
 const HASTY_ROWS: usize = BATCH - 1;
@@ -47,39 +44,6 @@ pub(super) enum Plan {
         /// A time at which something begins to be seen.
         first: f64,
     },
-}
-
-/// Seconds and patience.
-pub(super) struct Budget<'i> {
-    deadline: Option<Instant>,
-    pub(super) monitor: &'i dyn Monitor,
-    /// Which of the two ended the run.
-    spent: Option<Status>,
-}
-
-impl<'i> Budget<'i> {
-    pub(super) fn new(max_seconds: Option<f64>, monitor: &'i dyn Monitor) -> Self {
-        // Times beyond what `Duration` holds are no limit.
-        let limit = max_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Self { deadline: limit.and_then(|limit| Instant::now().checked_add(limit)), monitor, spent: None }
-    }
-
-    /// True once the budget is used up or the caller has asked to stop.
-    pub(super) fn is_spent(&mut self) -> bool {
-        if self.spent.is_none() {
-            if self.monitor.interrupted() {
-                self.spent = Some(Status::Interrupted);
-            } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                self.spent = Some(Status::MaxSeconds);
-            }
-        }
-        self.spent.is_some()
-    }
-
-    /// Why.
-    pub(super) fn verdict(&self) -> Option<Status> {
-        self.spent
-    }
 }
 
 impl<'p, 'i> Watch<'p, 'i> {
@@ -221,14 +185,6 @@ fn rows_inside<'a>(
         }
     }
     true
-}
-
-/// [`AUTOMATIC_ROWS`]` − 1` times from about `first` to exactly `end`.
-pub(super) fn spread(first: f64, end: f64) -> Vec<f64> {
-    let first = first.clamp(EARLIEST_FIRST * end, LATEST_FIRST * end);
-    let last = AUTOMATIC_ROWS - 2;
-    let time = |k: usize| if k == last { end } else { first * (end / first).powf(k as f64 / last as f64) };
-    (0..=last).map(time).collect()
 }
 
 impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {

@@ -55,7 +55,7 @@ fn every_weight_follows_from_g_and_conserves_what_the_flow_conserves() {
             let now = parameters(&case.weights(), &dual.dual[row.clone()], &dual.dual_low[row]);
             let all = [&now.u_plus, &now.v_plus, &now.u_minus, &now.v_minus];
             let same: Vec<f64> = all.into_iter().flatten().copied().collect();
-            assert!(distance(&same, &raw.parameters[4 * d * t..4 * d * (t + 1)]) < 1e-10);
+            assert!(distance(&same, &raw.states[4 * d * t..4 * d * (t + 1)]) < 1e-10);
             // δ and c are differences of products of weights: round-off of the products, a few ulps each.
             let ulps = |i: usize| {
                 let square = |w: &[f64]| w[i] * w[i];

@@ -62,7 +62,7 @@ fn a_run_that_keeps_the_last_row_only_has_the_numbers_of_all() {
                 let tail = |rows: &[f64], width: usize| rows[rows.len() - width..].to_vec();
                 assert_eq!(last.beta, tail(&all.beta, case.d), "{m:?}");
                 if m == Method::Weights {
-                    assert_eq!(last.parameters, tail(&all.parameters, 4 * case.d));
+                    assert_eq!(last.states, tail(&all.states, 4 * case.d));
                 } else {
                     assert_eq!(last.dual, tail(&all.dual, case.d));
                     assert_eq!(last.multipliers, tail(&all.multipliers, case.n));

@@ -4,39 +4,43 @@
 //! The values at `DEGREE + 1` Chebyshev points of the second kind, both ends among them, determine it; the barycentric
 //! formula evaluates it (Berrut & Trefethen, *SIAM Review* 46 (2004) 501–517, eqs. (4.2) and (5.4)).
 
+use super::outcome::AUTOMATIC_ROWS;
 use core::f64::consts::PI;
 
+/// The time of the second automatic row is at most this fraction of the last one, and at least the next.
+const LATEST_FIRST: f64 = 1e-3;
+const EARLIEST_FIRST: f64 = 1e-12;
 /// Degree of the dense output: 7 for Radau IIA with seven stages and for Dormand and Prince 8(5,3).
 const DEGREE: usize = 7;
 
-/// `Δν` on one step, relative to the reference at its start.
+/// The states on one step, or on a part of one.
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
-    pub(super) start: f64,
-    pub(super) end: f64,
-    /// States at the nodes, one after another; the first is 0.
+pub(crate) struct Segment {
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    /// States at the nodes, one after another.
     samples: Vec<f64>,
 }
 
 /// The nodes `θ_j = (1 − cos(πj/7))/2` of the unit step.
-pub(super) fn nodes() -> [f64; DEGREE + 1] {
+pub(crate) fn nodes() -> [f64; DEGREE + 1] {
     core::array::from_fn(|j| 0.5 * (1.0 - (PI * j as f64 / DEGREE as f64).cos()))
 }
 
 impl Segment {
     /// From the states at the [`nodes`].
-    pub(super) fn new(start: f64, end: f64, samples: Vec<f64>) -> Self {
+    pub(crate) fn new(start: f64, end: f64, samples: Vec<f64>) -> Self {
         Self { start, end, samples }
     }
 
     /// The state at the end.
-    pub(super) fn last(&self) -> &[f64] {
+    pub(crate) fn last(&self) -> &[f64] {
         let n = self.samples.len() / (DEGREE + 1);
         &self.samples[DEGREE * n..]
     }
 
     /// The state at `t`, times beyond the end clamped to it.
-    pub(super) fn at(&self, t: f64, out: &mut [f64]) {
+    pub(crate) fn at(&self, t: f64, out: &mut [f64]) {
         let n = out.len();
         let theta = (t - self.start) / (self.end - self.start);
         let nodes = nodes();
@@ -57,6 +61,14 @@ impl Segment {
             *out /= sum;
         }
     }
+}
+
+/// [`AUTOMATIC_ROWS`]` − 1` times from about `first` to exactly `end`.
+pub(crate) fn spread(first: f64, end: f64) -> Vec<f64> {
+    let first = first.clamp(EARLIEST_FIRST * end, LATEST_FIRST * end);
+    let last = AUTOMATIC_ROWS - 2;
+    let time = |k: usize| if k == last { end } else { first * (end / first).powf(k as f64 / last as f64) };
+    (0..=last).map(time).collect()
 }
 
 #[cfg(test)]
