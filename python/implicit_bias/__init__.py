@@ -9,20 +9,22 @@ array([0., 1.])
 from . import baselines, datasets, plot, special, warp
 from ._citation import citation
 from ._core import __version__
+from ._diagonal import DiagonalNetwork
+from ._diagonal_flow import ConservedQuantities, Parameters
 from ._flow import gradient_flow
 from ._flow_progress import FlowProgress
 from ._limit import check_kkt, limit, limit_path
-from ._networks import DiagonalNetwork
 from ._neuron_potential import NeuronPotential
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
 from ._sweep import SweepInterrupted, SweepResult, sweep
-from ._trajectory import ConservedQuantities, Flow, FlowInterrupted, Parameters
+from ._trajectory import Event, Flow, FlowInterrupted
 
 __all__ = [
     "ConservedQuantities",
     "DiagonalNetwork",
+    "Event",
     "Flow",
     "FlowInterrupted",
     "FlowProgress",

@@ -21,10 +21,10 @@ from . import _flow as flows
 from . import _limit as limits
 from . import _sweep as sweeps
 from . import _validate as check
+from ._diagonal import DiagonalNetwork
 from ._figures import flow_against_limit as experiment
 from ._figures import shape_and_scale as population_error
 from ._figures.page import save
-from ._networks import DiagonalNetwork
 from ._options import (
     LogScale,
     LogScales,

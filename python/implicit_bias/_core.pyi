@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar, TypeVarTuple, final
 
 import numpy as np
@@ -73,6 +73,7 @@ class _Flow(TypedDict):
     path: _Array
     multipliers: _Array | None
     status: str
+    events: list[tuple[float, int, int, str]]
     stats: dict[str, int | float]
     interrupted: bool
 
@@ -111,7 +112,7 @@ def diagonal_limit(
     n_jobs: int,
 ) -> _Limit: ...
 def diagonal_limit_path(
-    X: _Array, y: _Array, starts: list[_Start], bounds: bool, tol: float, n_jobs: int
+    X: _Array, y: _Array, starts: Sequence[_Start], bounds: bool, tol: float, n_jobs: int
 ) -> _LimitPath: ...
 def diagonal_check_kkt(
     X: _Array,

@@ -5,25 +5,21 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core
 from . import _validate as check
 from ._flow_progress import FlowProgress, reporting
-from ._limit import network
-from ._networks import DiagonalNetwork
+from ._network import FlowOptions, Network, network
 from ._status import Status
-from ._trajectory import Flow, FlowInterrupted
+from ._trajectory import Event, Flow, FlowInterrupted
 from ._validate import Array
 
 #: Numbers that can be kept of every row; `gradient_flow` says what they are.
 OBSERVABLES = ("loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential", "distance")
 TIME_UNITS = ("flow", "log_scale")
 METHODS = ("auto", "radau", "explicit", "weights")
-#: Magnitudes of weights that the raw weights can be integrated from: products of two of them are still ordinary floats.
-WEIGHT_RANGE = (1e-150, 1e150)
 
 
 def gradient_flow(
-    net: DiagonalNetwork,
+    net: Network,
     X: ArrayLike,
     y: ArrayLike,
     t: ArrayLike | None = None,
@@ -34,6 +30,7 @@ def gradient_flow(
     method: str = "auto",
     max_steps: int | None = None,
     max_seconds: float | None = None,
+    max_events: int | None = None,
     time_unit: str = "flow",
     observables: Iterable[str] = (),
     save_beta: bool = True,
@@ -51,7 +48,7 @@ def gradient_flow(
 
     Parameters
     ----------
-    net : DiagonalNetwork
+    net : DiagonalNetwork or another network
         The start.
     X : array_like, shape (n_samples, n_features)
         One sample per row. Any real dtype and memory order; never written to.
@@ -76,6 +73,8 @@ def gradient_flow(
         Most steps to take, at least 1; no limit by default.
     max_seconds : float, optional
         Most seconds to take, above 0; no limit by default. Rows of a run without `t` are written after that.
+    max_events : int, optional
+        Most events to pass, at least 1; no limit by default. Only leaky-ReLU networks have any.
     time_unit : {"flow", "log_scale"}, default "flow"
         Unit of `t` and of the times of the result. "log_scale" is :math:`\ln(1/\mathrm{scale})`, in which the jumps
         from saddle to saddle come to rest as the scale vanishes; the scale must be below 1. It is the one given to
@@ -146,26 +145,22 @@ def gradient_flow(
     >>> flow.beta.shape, flow.observables["l1_norm"].shape
     ((1, 2), (200,))
     """
-    X, y = check.data(X, y, network("net", net).n_features)
-    unit = _unit(net, check.choice("time_unit", time_unit, TIME_UNITS))
+    start = network("net", net)
+    X, y = check.data(X, y, start.n_features)
+    unit = _unit(start, check.choice("time_unit", time_unit, TIME_UNITS))
     times = None if t is None else check.times(t)
     rtol, tol = check.rtol(rtol), check.tol(tol)
     check.precision(precision)
-    method = check.choice("method", method, METHODS)
-    if method == "weights":
-        _representable(net)
+    start._check_method(check.choice("method", method, METHODS))
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)
+    max_events = None if max_events is None else check.integer("max_events", max_events)
     on_interrupt = check.choice("on_interrupt", on_interrupt, ("raise", "return"))
     save_beta = check.flag("save_beta", save_beta)
     wanted = check.choices("observables", observables, OBSERVABLES)
     threads = check.jobs(n_jobs)
     with reporting(progress, unit) as report:
-        found = _core.diagonal_flow(
-            X,
-            y,
-            net.start,
-            weights=_weights(net) if method == "weights" else None,
+        options = FlowOptions(
             times=None if times is None else _in_flow_time(times, unit),
             rtol=rtol,
             tol=tol,
@@ -177,6 +172,7 @@ def gradient_flow(
             progress=report,
             n_jobs=threads,
         )
+        found = start._integrate(X, y, options, max_events)
     status = Status(found["status"])
     flow = Flow(
         t=found["t"] / unit if times is None else times[: found["t"].size].copy(),
@@ -184,13 +180,14 @@ def gradient_flow(
         loss=found["loss"],
         observables=found["observables"],
         multipliers=found["multipliers"],
+        events=tuple(Event(time / unit, sample, neuron, kind) for time, sample, neuron, kind in found["events"]),
         status=status,
         message=status.message,
         success=status.at_the_end if times is None else found["t"].size == times.size,
         stats=found["stats"],
         time_unit=time_unit,
         _save_beta=save_beta,
-        _net=net,
+        _net=start,
         _X=X,
         _y=y,
         _path=found["path"],
@@ -200,23 +197,11 @@ def gradient_flow(
     return flow
 
 
-def _unit(net: DiagonalNetwork, time_unit: str) -> float:
+def _unit(net: Network, time_unit: str) -> float:
     """The unit of time, in the time of the flow."""
     if time_unit == "flow":
         return 1.0
-    if net.log_scale is not None:
-        log_scale = float(np.mean(net.log_scale))
-    elif net.scale is not None:
-        log_scale = float(np.mean(np.log(net.scale)))
-    else:
-        # One side is 0 where a coordinate keeps its sign, and both where it never moves: kappa says nothing there.
-        log_a, log_b = net.start.log_a_high, net.start.log_b_high
-        both = np.isfinite(log_a) & np.isfinite(log_b)
-        if not both.any():
-            raise ValueError(
-                "time_unit 'log_scale' needs a coordinate with kappa > 0: got none; allowed here is 'flow'"
-            )
-        log_scale = float(np.mean(0.5 * (log_a[both] + log_b[both]))) - np.log(4.0)
+    log_scale = net._log_scale()
     if not log_scale < 0.0:
         raise ValueError(
             f"time_unit 'log_scale' needs a scale below 1: got ln(scale) = {log_scale:.6g}; allowed here is 'flow'"
@@ -230,25 +215,3 @@ def _in_flow_time(times: Array, unit: float) -> Array:
     if not np.isfinite(found[-1]):
         raise ValueError(f"t must be finite in the time of the flow: got {check.shown(times[-1])} units of {unit:.6g}")
     return found
-
-
-def _weights(net: DiagonalNetwork) -> tuple[Array, Array, Array, Array, Array]:
-    return net.u_plus, net.v_plus, net.u_minus, net.v_minus, _magnitude(net)
-
-
-def _magnitude(net: DiagonalNetwork) -> Array:
-    return np.ascontiguousarray(np.broadcast_to(net.log_magnitude, net.n_features))
-
-
-def _representable(net: DiagonalNetwork) -> None:
-    """The raw weights and their products must be floats; the dual methods need neither."""
-    weights = np.abs([net.u_plus, net.v_plus, net.u_minus, net.v_minus])
-    with np.errstate(divide="ignore"):
-        logs = (np.log(weights) + _magnitude(net))[weights > 0.0]
-    low, high = np.log(WEIGHT_RANGE)
-    if logs.size and not (low <= logs.min() and logs.max() <= high):
-        worst = logs[np.abs(logs).argmax()] / np.log(10.0)
-        raise ValueError(
-            f"method 'weights' needs every weight in [{WEIGHT_RANGE[0]:g}, {WEIGHT_RANGE[1]:g}] or 0: "
-            f"got one of size 10^{worst:.6g}; allowed here are 'auto', 'radau', 'explicit'"
-        )

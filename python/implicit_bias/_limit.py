@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 from numpy.typing import ArrayLike
 
-from . import _core
 from . import _validate as check
-from ._networks import DiagonalNetwork
+from ._network import LimitOptions, Network, network
 from ._results import KKTReport, Limit, LimitPath
 
 
 def limit(
-    net: DiagonalNetwork,
+    net: Network,
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -30,7 +29,7 @@ def limit(
 
     Parameters
     ----------
-    net : DiagonalNetwork
+    net : DiagonalNetwork or another network
         The start.
     X : array_like, shape (n_samples, n_features)
         One sample per row. Any real dtype and memory order; never written to.
@@ -72,16 +71,13 @@ def limit(
     >>> end.beta, end.status == "converged"
     (array([0., 1.]), True)
     """
-    X, y = check.data(X, y, network("net", net).n_features)
-    bound = check.tol(tol)
-    bounds = check.flag("bounds", bounds)
-    check.precision(precision)
-    threads = check.jobs(n_jobs)
-    return Limit._from_core(_core.diagonal_limit(X, y, net.start, bounds=bounds, tol=bound, n_jobs=threads))
+    start = network("net", net)
+    X, y = check.data(X, y, start.n_features)
+    return start._limit(X, y, _options(tol, bounds, precision, n_jobs))
 
 
 def limit_path(
-    nets: Iterable[DiagonalNetwork],
+    nets: Iterable[Network],
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -97,7 +93,7 @@ def limit_path(
 
     Parameters
     ----------
-    nets : iterable of DiagonalNetwork
+    nets : iterable of networks
         The starts, at least one, in any order.
     X : array_like, shape (n_samples, n_features)
         One sample per row.
@@ -142,16 +138,11 @@ def limit_path(
         if network(f"nets[{k}]", net).n_features != n_features:
             raise ValueError(f"nets[{k}] must have {n_features} features, as nets[0] has: got {net.n_features}")
     X, y = check.data(X, y, n_features)
-    bound = check.tol(tol)
-    bounds = check.flag("bounds", bounds)
-    check.precision(precision)
-    threads = check.jobs(n_jobs)
-    found = _core.diagonal_limit_path(X, y, [net.start for net in starts], bounds=bounds, tol=bound, n_jobs=threads)
-    return LimitPath._from_core(found)
+    return starts[0]._limit_path(starts, X, y, _options(tol, bounds, precision, n_jobs))
 
 
 def check_kkt(
-    net: DiagonalNetwork,
+    net: Network,
     X: ArrayLike,
     y: ArrayLike,
     beta: ArrayLike,
@@ -167,7 +158,7 @@ def check_kkt(
 
     Parameters
     ----------
-    net : DiagonalNetwork
+    net : DiagonalNetwork or another network
         The start.
     X : array_like, shape (n_samples, n_features)
         One sample per row.
@@ -201,15 +192,14 @@ def check_kkt(
     >>> ib.check_kkt(net, [[1.0, 2.0]], [2.0], [0.0, 1.0]).satisfied(1e-6)
     False
     """
-    X, y = check.data(X, y, network("net", net).n_features)
+    start = network("net", net)
+    X, y = check.data(X, y, start.n_features)
     beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
     check.precision(precision)
-    threads = check.jobs(n_jobs)
-    return KKTReport(**_core.diagonal_check_kkt(X, y, net.start, beta=beta, n_jobs=threads))
+    return start._check_kkt(X, y, beta, check.jobs(n_jobs))
 
 
-def network(name: str, net: object) -> DiagonalNetwork:
-    """`net`, if it is a network."""
-    if not isinstance(net, DiagonalNetwork):
-        raise ValueError(f"{name} must be a DiagonalNetwork: got {check.shown(net)}")
-    return net
+def _options(tol: float | None, bounds: bool, precision: str, n_jobs: int | None) -> LimitOptions:
+    found = LimitOptions(bounds=check.flag("bounds", bounds), tol=check.tol(tol), n_jobs=check.jobs(n_jobs))
+    check.precision(precision)
+    return found

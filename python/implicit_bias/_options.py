@@ -8,8 +8,8 @@ import numpy as np
 import typer
 
 from . import _files
+from ._diagonal import DiagonalNetwork
 from ._flow import METHODS
-from ._networks import DiagonalNetwork
 from ._validate import Array
 
 WEIGHTS = ("u_plus", "v_plus", "u_minus", "v_minus")

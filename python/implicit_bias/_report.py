@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ._diagonal import DiagonalNetwork
 from ._files import Column, Results
-from ._networks import DiagonalNetwork
 from ._results import Limit
 from ._sweep import SweepResult
 from ._trajectory import Flow

@@ -1,6 +1,6 @@
 """What the solvers at t = infinity return. Frozen, owned by the caller, and they pickle; nothing here computes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -32,8 +32,13 @@ class KKTReport:
         None where it was not asked for.
     backward_error : ndarray, shape (n_samples,)
         :math:`y - X\beta(X^\top\nu)`: the stationary predictor is exactly the limit for the targets y minus this.
-    multipliers : ndarray, shape (n_samples,)
-        :math:`\nu`.
+    multipliers : ndarray, shape (n_samples,), or None
+        :math:`\nu`; None where no theorem gives a Q.
+    slopes : ndarray, shape (n_samples,), or None
+        Of a leaky-ReLU neuron, the slope of its activation at every sample.
+    theorem : str or None
+        What gives Q. None where no theorem does: `stationarity` is then how far the predictor is from those that the
+        flow can reach, and `duality_gap` is None.
 
     References
     ----------
@@ -42,10 +47,12 @@ class KKTReport:
 
     stationarity: float
     feasibility: float
-    duality_gap: float
+    duality_gap: float | None
     error_bound: Array | None = field(repr=False)
     backward_error: Array = field(repr=False)
-    multipliers: Array = field(repr=False)
+    multipliers: Array | None = field(repr=False)
+    slopes: Array | None = field(default=None, repr=False)
+    theorem: str | None = "Azulay et al. 2021, Theorem 1"
 
     def satisfied(self, tol: float = 1e-9) -> bool:
         """Whether stationarity and feasibility are both at most `tol`, which makes the gap small as well.
@@ -76,15 +83,16 @@ class Limit:
     ----------
     beta : ndarray, shape (n_features,)
         :math:`\beta(\infty)`.
-    multipliers : ndarray, shape (n_samples,)
-        :math:`\nu` with :math:`\nabla Q(\beta) = X^\top\nu`; of least norm where they are not unique.
+    multipliers : ndarray, shape (n_samples,), or None
+        :math:`\nu` with :math:`\nabla Q(\beta) = X^\top\nu`; of least norm where they are not unique, None where no
+        theorem gives a Q.
     error_bound : ndarray, shape (n_features,), or None
         Proven bound of the error of every coefficient, round-off included; inf where the proof does not apply, None
         with ``bounds=False``.
     backward_error : ndarray, shape (n_samples,)
         `beta` is exactly the limit for the targets y minus this.
-    potential_value : float
-        :math:`D(\beta, \beta(0))`, what the flow minimised.
+    potential_value : float or None
+        :math:`D(\beta, \beta(0))`, what the flow minimised; None where no theorem gives a Q.
     kkt : KKTReport
         The optimality conditions at `beta`.
     n_iter : int
@@ -98,10 +106,10 @@ class Limit:
     """
 
     beta: Array = field(repr=False)
-    multipliers: Array = field(repr=False)
+    multipliers: Array | None = field(repr=False)
     error_bound: Array | None = field(repr=False)
     backward_error: Array = field(repr=False)
-    potential_value: float
+    potential_value: float | None
     kkt: KKTReport
     n_iter: int
     status: Status
@@ -140,10 +148,11 @@ class LimitPath:
     Attributes
     ----------
     beta : ndarray, shape (n_starts, n_features)
-    multipliers : ndarray, shape (n_starts, n_samples)
+    multipliers : ndarray, shape (n_starts, n_samples), or None
     error_bound : ndarray, shape (n_starts, n_features), or None
     backward_error : ndarray, shape (n_starts, n_samples)
-    potential_value, stationarity, feasibility, duality_gap : ndarray, shape (n_starts,)
+    stationarity, feasibility : ndarray, shape (n_starts,)
+    potential_value, duality_gap : ndarray, shape (n_starts,), or None
     n_iter : ndarray of int, shape (n_starts,)
     status : tuple of Status
     message : tuple of str
@@ -155,18 +164,22 @@ class LimitPath:
     """
 
     beta: Array = field(repr=False)
-    multipliers: Array = field(repr=False)
+    multipliers: Array | None = field(repr=False)
     error_bound: Array | None = field(repr=False)
     backward_error: Array = field(repr=False)
-    potential_value: Array = field(repr=False)
+    potential_value: Array | None = field(repr=False)
     stationarity: Array = field(repr=False)
     feasibility: Array = field(repr=False)
-    duality_gap: Array = field(repr=False)
+    duality_gap: Array | None = field(repr=False)
     n_iter: np.ndarray[tuple[int], np.dtype[np.int64]] = field(repr=False)
     status: tuple[Status, ...]
+    message: tuple[str, ...]
+    #: None where they were computed together: the rows above are all there is.
+    _limits: tuple[Limit, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def _from_core(cls, found: "_core._LimitPath") -> Self:
+        status = tuple(map(Status, found["status"]))
         return cls(
             beta=found["beta"],
             multipliers=found["multipliers"],
@@ -177,13 +190,28 @@ class LimitPath:
             feasibility=found["feasibility"],
             duality_gap=found["duality_gap"],
             n_iter=found["n_iter"],
-            status=tuple(map(Status, found["status"])),
+            status=status,
+            message=tuple(each.message for each in status),
         )
 
-    @property
-    def message(self) -> tuple[str, ...]:
-        """One sentence for every start, with what to do about it."""
-        return tuple(status.message for status in self.status)
+    @classmethod
+    def _stacked(cls, limits: Sequence[Limit]) -> Self:
+        """Of limits that were found one by one. A column is None where one of them has no entry."""
+        reports = [limit.kkt for limit in limits]
+        return cls(
+            beta=np.stack([limit.beta for limit in limits]),
+            multipliers=_column([limit.multipliers for limit in limits]),
+            error_bound=_column([limit.error_bound for limit in limits]),
+            backward_error=np.stack([limit.backward_error for limit in limits]),
+            potential_value=_column([limit.potential_value for limit in limits]),
+            stationarity=np.array([report.stationarity for report in reports]),
+            feasibility=np.array([report.feasibility for report in reports]),
+            duality_gap=_column([report.duality_gap for report in reports]),
+            n_iter=np.array([limit.n_iter for limit in limits]),
+            status=tuple(limit.status for limit in limits),
+            message=tuple(limit.message for limit in limits),
+            _limits=tuple(limits),
+        )
 
     @property
     def success(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -200,6 +228,11 @@ class LimitPath:
         """Limit of the start number `k`, which owns its arrays; negative numbers count from the end."""
         if not -len(self) <= k < len(self):
             raise IndexError(f"start number {k} of {len(self)}")
+        if self._limits is not None:
+            return self._limits[k]
+        assert self.multipliers is not None
+        assert self.potential_value is not None
+        assert self.duality_gap is not None
         return Limit._from_core(
             {
                 "beta": self.beta[k].copy(),
@@ -214,3 +247,8 @@ class LimitPath:
                 "status": self.status[k],
             }
         )
+
+
+def _column(values: Sequence[Array | None] | Sequence[float | None]) -> Array | None:
+    found = [value for value in values if value is not None]
+    return np.stack(found) if len(found) == len(values) else None

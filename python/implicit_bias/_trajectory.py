@@ -1,50 +1,32 @@
 """What `gradient_flow` returns: the path of the predictor, and what follows from it on request."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-
-from . import _core
 from . import _validate as check
-from ._networks import DiagonalNetwork
+from ._network import Network
 from ._status import Status
 from ._validate import Array
 
-#: Coefficients below this are close to underflow: their relative precision is gone, that of their logarithm is not.
-SMALLEST = 1e-290
 
-
-class Parameters(NamedTuple):
-    """The four weight vectors along a flow; over- and underflow give inf and 0.
+@dataclass(frozen=True)
+class Event:
+    """What the pre-activation of one sample in one neuron does at its kink.
 
     Attributes
     ----------
-    u_plus, v_plus, u_minus, v_minus : ndarray, shape (n_times, n_features)
+    time : float
+        In the `time_unit` of the flow; events of one instant have one and the same.
+    sample, neuron : int
+        Which, from 0.
+    kind : {"crosses", "starts_sliding", "stops_sliding_positive", "stops_sliding_negative"}
+        What: it goes through, stays at 0, or leaves to that side.
     """
 
-    u_plus: Array
-    v_plus: Array
-    u_minus: Array
-    v_minus: Array
-
-
-class ConservedQuantities(NamedTuple):
-    r"""What gradient flow conserves in every coordinate, recomputed from the weights at every time.
-
-    .. math:: \delta_\pm = v_\pm^2 - u_\pm^2, \qquad c = u_+ u_- + v_+ v_-
-
-    Attributes
-    ----------
-    delta_plus, delta_minus, c : ndarray, shape (n_times, n_features)
-    drift : ndarray, shape (n_times,)
-        Largest change since the start, relative to :math:`u_+^2 + v_+^2 + u_-^2 + v_-^2` of its coordinate.
-    """
-
-    delta_plus: Array
-    delta_minus: Array
-    c: Array
-    drift: Array
+    time: float
+    sample: int
+    neuron: int
+    kind: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +45,10 @@ class Flow:
         The numbers asked for, by their names.
     multipliers : ndarray, shape (n_times, n_samples), or None
         :math:`\nu(t) = \int_0^t r\,ds / N`, with :math:`\nabla Q(\beta(t)) = X^\top\nu(t)`; of least norm where they
-        are not unique. None for ``method="weights"``, which has no dual; the last row alone with ``save_beta=False``.
+        are not unique. The last row alone with ``save_beta=False``. None for ``method="weights"``, which has no dual,
+        and where no theorem gives a Q.
+    events : tuple of Event
+        Pre-activations reaching and leaving their kinks, by (time, neuron, sample); none in a linear network.
     status : Status
         Why it stopped.
     message : str
@@ -81,29 +66,28 @@ class Flow:
     loss: Array = field(repr=False)
     observables: dict[str, Array] = field(repr=False)
     multipliers: Array | None = field(repr=False)
+    events: tuple[Event, ...] = field(repr=False)
     status: Status
     message: str
     success: bool
     stats: dict[str, int | float]
     time_unit: str
     _save_beta: bool = field(repr=False)
-    _net: DiagonalNetwork = field(repr=False)
+    _net: Network = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.
     _X: Array = field(repr=False)
     _y: Array = field(repr=False)
-    # G, (n_times, n_features), or the weights themselves where those were integrated, (n_times, 4, n_features).
+    # What was integrated, one state a row; the network knows what it means.
     _path: Array = field(repr=False)
 
     @property
-    def parameters(self) -> Parameters:
-        r"""The weights :math:`u_\pm(t), v_\pm(t)`, computed on every access.
-
-        .. math:: u_+ + v_+,\ u_- - v_- \propto e^{G}, \qquad u_+ - v_+,\ u_- + v_- \propto e^{-G}, \qquad G = X^\top\nu
+    def parameters(self) -> Any:
+        r"""The weights along the flow, computed on every access.
 
         Returns
         -------
-        implicit_bias.Parameters
-            Named tuple ``u_plus, v_plus, u_minus, v_minus``, each (n_times, n_features).
+        named tuple
+            Of a `DiagonalNetwork`: ``u_plus, v_plus, u_minus, v_minus``, each (n_times, n_features).
 
         Raises
         ------
@@ -111,30 +95,15 @@ class Flow:
             If the rows were not kept, ``save_beta=False``.
         """
         self._needs_rows("parameters")
-        if self.multipliers is None:
-            return Parameters(*(self._path[:, k] for k in range(4)))
-        grown, decayed = self._growth()
-        net = self._net
-        sum_plus, difference_plus = net.u_plus + net.v_plus, net.u_plus - net.v_plus
-        sum_minus, difference_minus = net.u_minus + net.v_minus, net.u_minus - net.v_minus
-        # The direction in the plane of the weights that grow (decay) together never turns; only its length moves.
-        size_a, size_b = np.hypot(sum_plus, difference_minus), np.hypot(difference_plus, sum_minus)
-        per_a = np.divide(0.5, size_a, out=np.zeros_like(size_a), where=size_a > 0.0)
-        per_b = np.divide(0.5, size_b, out=np.zeros_like(size_b), where=size_b > 0.0)
-        with np.errstate(over="ignore", under="ignore"):
-            plus_up, plus_down = grown * (sum_plus * per_a), decayed * (difference_plus * per_b)
-            minus_up, minus_down = grown * (difference_minus * per_a), decayed * (sum_minus * per_b)
-        return Parameters(plus_up + plus_down, plus_up - plus_down, minus_down + minus_up, minus_down - minus_up)
+        return self._net._parameters(self)
 
-    def conserved_quantities(self) -> ConservedQuantities:
+    def conserved_quantities(self) -> Any:
         r"""What the flow conserves, recomputed from the weights, and how far it has drifted.
-
-        .. math:: \delta_\pm = v_\pm^2 - u_\pm^2, \qquad c = u_+ u_- + v_+ v_-
 
         Returns
         -------
-        implicit_bias.ConservedQuantities
-            Named tuple ``delta_plus, delta_minus, c, drift``. With ``method="weights"`` the drift is an error of the
+        named tuple
+            Of a `DiagonalNetwork`: `ConservedQuantities`. With ``method="weights"`` its ``drift`` is an error of the
             integration; otherwise it is the round-off of the weights.
 
         Raises
@@ -143,18 +112,7 @@ class Flow:
             If the rows were not kept, ``save_beta=False``.
         """
         self._needs_rows("conserved_quantities()")
-        rows = self.parameters
-        with np.errstate(over="ignore", under="ignore"):
-            unit = np.exp(np.asarray(self._net.log_magnitude))
-        start = Parameters(
-            *(unit * w for w in (self._net.u_plus, self._net.v_plus, self._net.u_minus, self._net.v_minus))
-        )
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            now, then = _conserved(rows), _conserved(start)
-            size = sum((part**2 for part in rows), start=np.zeros_like(rows.u_plus))
-            change = np.max([np.abs(a - b) for a, b in zip(now, then, strict=True)], axis=0)
-            drift = np.divide(change, size, out=np.zeros_like(size), where=size > 0.0).max(axis=1)
-        return ConservedQuantities(*now, drift)
+        return self._net._conserved(self)
 
     def distance_bound(self, *, n_jobs: int | None = None) -> Array:
         r"""Proven bound of the distance to the end of the flow, for every coefficient at every time.
@@ -180,31 +138,11 @@ class Flow:
             If `n_jobs` is not a positive integer, or the rows were not kept, ``save_beta=False``.
         """
         self._needs_rows("distance_bound()")
-        return _core.diagonal_distance_bound(
-            self._X, self._y, self._net.start, beta=self.beta, n_jobs=check.jobs(n_jobs)
-        )
+        return self._net._distance_bound(self._X, self._y, self.beta, check.jobs(n_jobs))
 
     def _needs_rows(self, name: str) -> None:
         if not self._save_beta:
             raise ValueError(f"{name} needs every row of beta: call gradient_flow with save_beta=True, got False")
-
-    def _growth(self) -> tuple[Array, Array]:
-        r""":math:`\sqrt{A e^{2G}}` and :math:`\sqrt{B e^{-2G}}`, (n_times, n_features).
-
-        Their squares are S + 2β and S - 2β, S² = 4β² + κ². G itself is the other way, but at a scale of 10^-100000 it
-        is 115,000 and its rounding costs five digits of sixteen: it is left to where β is close to underflow.
-        """
-        start = self._net.start
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            larger = 2.0 * np.abs(self.beta) + np.hypot(2.0 * self.beta, start.kappa)
-            smaller = np.exp(start.log_kappa - 0.5 * np.log(larger))
-            exact, up = larger > SMALLEST, self.beta >= 0.0
-            grown = np.where(up, np.sqrt(larger), smaller)
-            decayed = np.where(up, smaller, np.sqrt(larger))
-            a = np.exp(0.5 * start.log_a_high + self._path) * np.exp(0.5 * start.log_a_low)
-            b = np.exp(0.5 * start.log_b_high - self._path) * np.exp(0.5 * start.log_b_low)
-            grown, decayed = np.where(exact, grown, a), np.where(exact, decayed, b)
-        return grown, decayed
 
 
 class FlowInterrupted(KeyboardInterrupt):
@@ -222,8 +160,3 @@ class FlowInterrupted(KeyboardInterrupt):
 
     def __reduce__(self) -> tuple[type["FlowInterrupted"], tuple[Flow]]:
         return type(self), (self.partial,)
-
-
-def _conserved(weights: Parameters) -> tuple[Array, Array, Array]:
-    u_plus, v_plus, u_minus, v_minus = weights
-    return v_plus**2 - u_plus**2, v_minus**2 - u_minus**2, u_plus * u_minus + v_plus * v_minus

@@ -5,7 +5,7 @@ use std::time::Instant;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
 use super::interrupt::{run_or_raise, run_reporting};
@@ -92,6 +92,8 @@ pub fn diagonal_flow<'py>(
     };
     out.set_item("path", path)?;
     out.set_item("multipliers", if weights { None } else { Some(matrix(py, flow.multipliers, count, x.n())?) })?;
+    let events = flow.events.iter().map(|event| (event.time, event.sample, event.neuron, event.kind.name()));
+    out.set_item("events", PyList::new(py, events)?)?;
     out.set_item("status", flow.status.name())?;
     out.set_item("stats", stats)?;
     out.set_item("interrupted", interrupted)?;

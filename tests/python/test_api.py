@@ -73,6 +73,7 @@ def test_the_public_names_are_these():
     assert set(ib.__all__) == {
         "ConservedQuantities",
         "DiagonalNetwork",
+        "Event",
         "Flow",
         "FlowInterrupted",
         "FlowProgress",
@@ -141,6 +142,7 @@ def test_options_are_the_ones_that_work():
         "method": "auto",
         "max_steps": None,
         "max_seconds": None,
+        "max_events": None,
         "time_unit": "flow",
         "observables": (),
         "save_beta": True,

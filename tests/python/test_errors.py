@@ -104,7 +104,7 @@ BOUNDS = [
 ]
 
 FLOW = [
-    ({"net": "net"}, "net must be a DiagonalNetwork: got 'net'"),
+    ({"net": "net"}, "net must be a network, such as a DiagonalNetwork: got 'net'"),
     ({"rtol": 1e-15}, f"{RTOL}: got 1e-15"),
     ({"rtol": 0.2}, f"{RTOL}: got 0.2"),
     ({"rtol": -1.0}, f"{RTOL}: got -1.0"),
@@ -134,6 +134,7 @@ FLOW = [
     ({"max_seconds": 0}, "max_seconds must be a positive finite number: got 0"),
     ({"max_seconds": NAN}, "max_seconds must be a positive finite number: got nan"),
     ({"max_seconds": INF}, "max_seconds must be a positive finite number: got inf"),
+    ({"max_events": 0}, "max_events must be an integer of at least 1: got 0"),
     ({"observables": "loss"}, "observables must be a sequence of names: got 'loss'"),
     ({"observables": 3}, "observables must be a sequence of names: got 3"),
     ({"observables": None}, "observables must be a sequence of names: got None"),
@@ -164,12 +165,12 @@ FLOW = [
 PATH = [
     ({"nets": []}, "nets must not be empty: got no network"),
     ({"nets": 3}, "nets must be networks, one for every start: got 3"),
-    ({"nets": [NET, 1.0]}, "nets[1] must be a DiagonalNetwork: got 1.0"),
+    ({"nets": [NET, 1.0]}, "nets[1] must be a network, such as a DiagonalNetwork: got 1.0"),
     ({"nets": [NET, scaled(3)]}, "nets[1] must have 2 features, as nets[0] has: got 3"),
 ]
 
 KKT = [
-    ({"net": None}, "net must be a DiagonalNetwork: got None"),
+    ({"net": None}, "net must be a network, such as a DiagonalNetwork: got None"),
     ({"beta": [1.0]}, "beta must have length 2, one coefficient for every column of X: got 1"),
     ({"beta": [1.0, NAN]}, "beta must be finite: 1 of 2 entries are NaN or infinite"),
     ({"beta": "zero"}, f"beta {REAL}: got dtype <U4"),

@@ -601,6 +601,7 @@ def is_code(value):
 
 #: Exceptions that carry a result, and a function that writes a file: test_flow and test_sweep say what they must.
 ELSEWHERE_NAMES = {
+    "Event",
     "FlowInterrupted",
     "FlowProgress",
     "SweepInterrupted",

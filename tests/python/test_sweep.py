@@ -297,7 +297,7 @@ def test_a_network_that_cannot_be_made_costs_its_own_point_only(pool):
     assert table["message"][[1, 3, 4, 6]].tolist() == [
         "make_network: RuntimeError: thirteen is unlucky",
         "make_network: SystemExit: gone",
-        "make_network: ValueError: make_network(...) must be a DiagonalNetwork: got 'no network'",
+        "make_network: ValueError: make_network(...) must be a network, such as a DiagonalNetwork: got 'no network'",
         "make_network: ValueError: scale must be positive: got -1.0",
     ]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import datasets, plot
+from .._diagonal import DiagonalNetwork
 from .._distance import relative_bound, relative_distance
 from .._flow import gradient_flow
 from .._limit import limit
-from .._networks import DiagonalNetwork
 from .._results import Limit
 from .._style import COLOURS, legend
 from .._trajectory import Flow

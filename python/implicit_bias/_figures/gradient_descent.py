@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._networks import DiagonalNetwork
+from .._diagonal import DiagonalNetwork
 from .._validate import Array
 
 

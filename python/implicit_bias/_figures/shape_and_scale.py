@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import baselines, datasets, plot
+from .._diagonal import DiagonalNetwork
 from .._limit import limit_path
-from .._networks import DiagonalNetwork
 from .._validate import Array
 from .page import Table, page
 

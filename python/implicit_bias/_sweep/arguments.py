@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _validate as check
+from .._diagonal import DiagonalNetwork
 from .._flow import gradient_flow
 from .._limit import limit
-from .._networks import DiagonalNetwork
 from . import points
 from .measures import NAMED
 from .points import Job, Source

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._limit import check_kkt
-from .._networks import DiagonalNetwork
+from .._network import Network
 from .._results import KKTReport, Limit
 from .._trajectory import Flow
 from .._validate import Array
@@ -21,7 +21,7 @@ class Solved(NamedTuple):
     """A result and what it was computed from."""
 
     result: Limit | Flow
-    net: DiagonalNetwork
+    net: Network
     X: Array
     y: Array
     n_jobs: int
@@ -63,7 +63,9 @@ def _error_bound(of: Solved) -> float:
 
 
 def _potential_value(of: Solved) -> float:
-    return of.result.potential_value if isinstance(of.result, Limit) else of.net.potential()(of.beta)
+    if isinstance(of.result, Limit):
+        return math.nan if of.result.potential_value is None else of.result.potential_value
+    return float(of.net.potential()(of.beta))
 
 
 def _n_iter(of: Solved) -> float:

@@ -15,7 +15,8 @@ import numpy as np
 from .. import _core
 from .. import _validate as check
 from .._flow import gradient_flow
-from .._limit import limit, network
+from .._limit import limit
+from .._network import network
 from .._results import Limit
 from .._trajectory import Flow
 from .measures import Solved, measured

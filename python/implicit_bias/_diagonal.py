@@ -1,21 +1,28 @@
-"""Networks: the weights at time 0, and nothing else. The flow itself is computed elsewhere."""
+"""The diagonal network: its weights at time 0, and what the core is asked about them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _start
+from . import _core, _diagonal_flow, _start
 from . import _validate as check
+from ._diagonal_flow import ConservedQuantities, Parameters
+from ._network import FlowOptions, LimitOptions, Network
 from ._potential import HyperbolicEntropy
+from ._results import KKTReport, Limit, LimitPath
 from ._start import Start
 from ._validate import Array
 
+if TYPE_CHECKING:
+    from ._trajectory import Flow
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiagonalNetwork:
+class DiagonalNetwork(Network):
     r"""Two-layer diagonal linear network with untied weights, given by its weights at time 0.
 
     .. math:: f(x) = \langle\beta, x\rangle, \qquad \beta = u_+ \circ v_+ - u_- \circ v_-
@@ -204,6 +211,43 @@ class DiagonalNetwork:
         array([0.        , 0.72181774])
         """
         return HyperbolicEntropy._from_start(self.start)
+
+    def _log_scale(self) -> float:
+        return _diagonal_flow.log_scale(self)
+
+    def _check_method(self, method: str) -> None:
+        if method == "weights":
+            _diagonal_flow.check_representable(self)
+
+    def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
+        # No kinks, no events.
+        weights = _diagonal_flow.weights(self) if options["method"] == "weights" else None
+        return _core.diagonal_flow(X, y, self.start, weights=weights, **options)
+
+    def _parameters(self, flow: "Flow") -> Parameters:
+        return _diagonal_flow.parameters(self, flow)
+
+    def _conserved(self, flow: "Flow") -> ConservedQuantities:
+        return _diagonal_flow.conserved(self, flow)
+
+    def _distance_bound(self, X: Array, y: Array, beta: Array, n_jobs: int) -> Array:
+        return _core.diagonal_distance_bound(X, y, self.start, beta=beta, n_jobs=n_jobs)
+
+    def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
+        return Limit._from_core(_core.diagonal_limit(X, y, self.start, **options))
+
+    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
+        return KKTReport(**_core.diagonal_check_kkt(X, y, self.start, beta=beta, n_jobs=n_jobs))
+
+    @classmethod
+    def _limit_path(cls, nets: Sequence[Network], X: Array, y: Array, options: LimitOptions) -> LimitPath:
+        # Neighbours in ln kappa help each other; another network among them helps nobody.
+        starts: list[tuple[Array, Array, Array, Array]] = [
+            net.start for net in nets if isinstance(net, DiagonalNetwork)
+        ]
+        if len(starts) < len(nets):
+            return super()._limit_path(nets, X, y, options)
+        return LimitPath._from_core(_core.diagonal_limit_path(X, y, starts, **options))
 
 
 def _frozen(weights: Array) -> Array:

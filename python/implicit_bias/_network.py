@@ -1,0 +1,107 @@
+"""What every model answers. `gradient_flow`, `limit`, `check_kkt` and their results know a network only by this."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from . import _validate as check
+from ._results import KKTReport, Limit, LimitPath
+from ._validate import Array
+
+if TYPE_CHECKING:
+    from . import _core
+    from ._trajectory import Flow
+
+
+class FlowOptions(TypedDict):
+    """How to integrate, as the core takes it: checked, with times of the flow."""
+
+    times: Array | None
+    rtol: float
+    tol: float
+    method: str
+    max_steps: int | None
+    max_seconds: float | None
+    observables: list[str]
+    save_beta: bool
+    progress: Callable[[float, float, int, float], None] | None
+    n_jobs: int
+
+
+class LimitOptions(TypedDict):
+    """How to find the end, as the core takes it."""
+
+    bounds: bool
+    tol: float
+    n_jobs: int
+
+
+class Network(ABC):
+    """A start of gradient flow: the weights at time 0, and what theory says of where they lead.
+
+    Arguments of the methods below have been checked; X and y are float64 and C-contiguous.
+    """
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of coefficients."""
+
+    @property
+    @abstractmethod
+    def beta0(self) -> Array:
+        """Predictor at time 0; over- and underflow give inf and 0."""
+
+    @abstractmethod
+    def potential(self) -> Any:
+        """The function that this start makes gradient flow minimise.
+
+        Raises
+        ------
+        ValueError
+            If no theorem gives one.
+        """
+
+    @abstractmethod
+    def _log_scale(self) -> float:
+        """Logarithm of the scale, for times in units of ln(1/scale); a ValueError where there is none."""
+
+    @abstractmethod
+    def _check_method(self, method: str) -> None:
+        """A ValueError where this start cannot be integrated in that way."""
+
+    @abstractmethod
+    def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
+        """The trajectory."""
+
+    @abstractmethod
+    def _parameters(self, flow: "Flow") -> Any:
+        """The weights along a flow, a named tuple of arrays with the times as first axis."""
+
+    @abstractmethod
+    def _conserved(self, flow: "Flow") -> Any:
+        """What the flow conserves, a named tuple of arrays, `drift` (n_times,) among them."""
+
+    @abstractmethod
+    def _distance_bound(self, X: Array, y: Array, beta: Array, n_jobs: int) -> Array:
+        """Proven bound of the distance of rows to the end, (n_times, n_features); inf where nothing is proven."""
+
+    @abstractmethod
+    def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
+        """The end of the flow."""
+
+    @abstractmethod
+    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
+        """How far a predictor is from the end."""
+
+    @classmethod
+    def _limit_path(cls, nets: "Sequence[Network]", X: Array, y: Array, options: LimitOptions) -> LimitPath:
+        """The ends of many starts; one by one, unless a model knows better."""
+        return LimitPath._stacked([net._limit(X, y, options) for net in nets])
+
+
+def network(name: str, net: object) -> Network:
+    """`net`, if it is a network."""
+    if not isinstance(net, Network):
+        raise ValueError(f"{name} must be a network, such as a DiagonalNetwork: got {check.shown(net)}")
+    return net
