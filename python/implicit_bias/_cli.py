@@ -6,8 +6,7 @@ Everything printed is ASCII: a terminal or the log of a cluster may know nothing
 
 import os
 import platform
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
@@ -16,15 +15,15 @@ from typing import Annotated
 
 import typer
 
-from . import __version__, _files, _options, _report, datasets
+from . import __version__, _files, _options, _report
 from . import _flow as flows
 from . import _limit as limits
 from . import _sweep as sweeps
 from . import _validate as check
+from ._console import INTERRUPTED, NOT_ARRIVED, one_line, say
 from ._diagonal import DiagonalNetwork
-from ._figures import flow_against_limit as experiment
-from ._figures import shape_and_scale as population_error
-from ._figures.page import save
+from ._figures import FIGURES
+from ._figures.page import Draw, save
 from ._options import (
     LogScale,
     LogScales,
@@ -45,15 +44,13 @@ from ._options import (
     YFile,
     YKey,
 )
-from ._progress import AVAILABLE, bar
+from ._progress import AVAILABLE
 from ._status import Status
 
 MEASURES = "l1_norm,l2_norm,kkt_residual,error_bound,n_iter"
 
-FILE_OR_MACHINE, USAGE, NOT_ARRIVED, INTERRUPTED = 1, 2, 3, 130
-
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-figures = typer.Typer(no_args_is_help=True, help="Draw a published figure again, from exact limits.")
+figures = typer.Typer(no_args_is_help=True, help="Draw a published figure again, from exact limits and flows.")
 app.add_typer(figures, name="figure")
 
 
@@ -88,7 +85,7 @@ def limit(
     y_key: YKey = "y",
 ) -> None:
     """Where the flow ends, t = infinity, with a proven bound for every coefficient. No training."""
-    with _one_line():
+    with one_line():
         _files.writable(out, x, y, start)
         X, targets = _files.read_data(x, y, x_key, y_key)
         net = _options.start(X.shape[1], scale, log_scale, shape, start)
@@ -129,7 +126,7 @@ def flow(
     y_key: YKey = "y",
 ) -> None:
     """The whole way there. Without --t and --t-span it runs until the residual is within --tol and reports 200 rows."""
-    with _one_line():
+    with one_line():
         _files.writable(out, x, y, start)
         X, targets = _files.read_data(x, y, x_key, y_key)
         net = _options.start(X.shape[1], scale, log_scale, shape, start)
@@ -178,7 +175,7 @@ def sweep(
     y_key: YKey = "y",
 ) -> None:
     """Limits or flows from every scale and shape of a grid: one row a point, and a point that fails costs no other."""
-    with _one_line():
+    with one_line():
         _files.writable(out, x, y)
         data = _files.read_data(x, y, x_key, y_key)
         of_flows = _options.of_flows(solve, until, rtol, method, max_steps, max_seconds)
@@ -201,40 +198,30 @@ def sweep(
         raise typer.Exit(NOT_ARRIVED)
 
 
-@figures.command("shape-and-scale")
-def shape_and_scale(
-    out: Annotated[Path, typer.Option(help="Folder for shape_and_scale.png and shape_and_scale.csv.")] = Path("out"),
-    n_jobs: NJobs = None,
-) -> None:
-    """Population error against scale for five shapes: 100 exact limits of gradient flow, every one with its bound."""
-    with _one_line():
-        _needs_matplotlib()
-        data = datasets.azulay_sparse_regression()
-        table = population_error.table(data, n_jobs=n_jobs)
-        written = save(population_error.picture(table, data), table, out, "shape_and_scale")
-        worst = table["error_bound"].max()
-        _say([f"{table['scale'].size} limits, every coefficient proven to {worst:.1e}", *map(str, written)])
+def _register(name: str, draw: Draw) -> None:
+    stem = name.replace("-", "_")
+
+    @figures.command(name, help=draw.__doc__)
+    def figure(
+        out: Annotated[Path, typer.Option(help=f"Folder for {stem}.png and {stem}.csv.")] = Path("out"),
+        n_jobs: NJobs = None,
+    ) -> None:
+        with one_line():
+            if find_spec("matplotlib") is None:
+                raise ValueError("the figure needs matplotlib: pip install 'implicit-bias[plot]'")
+            drawn = draw(n_jobs=check.jobs(n_jobs))
+            written = save(drawn, out, stem)
+            say([*drawn.lines, *map(str, written)])
 
 
-@figures.command("flow-against-limit")
-def flow_against_limit(
-    out: Annotated[Path, typer.Option(help="Folder for flow_against_limit.png and .csv.")] = Path("out"),
-    n_jobs: NJobs = None,
-) -> None:
-    """Distance to argmin Q against time: the flow down to round-off, beside gradient descent and SLSQP as published."""
-    with _one_line():
-        _needs_matplotlib()
-        with bar(experiment.STEPS, "gradient descent") as progress:
-            found = experiment.compute(n_steps=experiment.STEPS, n_jobs=n_jobs, progress=progress)
-        picture = experiment.picture(found)
-        written = save(picture, found.table, out, "flow_against_limit")
-        _say([*experiment.lines(found), *map(str, written)])
+for _name, _draw in FIGURES.items():
+    _register(_name, _draw)
 
 
 @app.command()
 def info() -> None:
     """Version, machine, threads and libraries, for reports."""
-    _say(
+    say(
         [
             f"implicit-bias {__version__}",
             f"python {platform.python_version()}, " + ", ".join(map(_library, ("numpy", "scipy", "matplotlib"))),
@@ -251,21 +238,11 @@ def _library(name: str) -> str:
         return f"no {name}"
 
 
-def _needs_matplotlib() -> None:
-    if find_spec("matplotlib") is None:
-        raise ValueError("the figure needs matplotlib: pip install 'implicit-bias[plot]'")
-
-
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line)
-
-
 def _deliver(lines: Iterable[str], results: _files.Results, out: Path | None) -> None:
     """The file first: a pipe that closes early must not cost the results."""
     if out is not None:
         _files.write(out, results)
-    _say(lines)
+    say(lines)
     if out is not None:
         typer.echo(f"  {'written':12} {out}")
 
@@ -275,27 +252,3 @@ def _finish(status: Status, success: bool) -> None:
         raise typer.Exit(INTERRUPTED)
     if not success:
         raise typer.Exit(NOT_ARRIVED)
-
-
-@contextmanager
-def _one_line() -> Iterator[None]:
-    """What went wrong in one line, and the exit code that says whose turn it is.
-
-    The library raises `ValueError` for wrong arguments and nothing else, and data are checked where they are read: what
-    is left are options.
-    """
-    try:
-        yield
-    except BrokenPipeError:  # the reader of the summary has seen enough: typer ends quietly
-        raise
-    except (_files.FileError, OSError, MemoryError) as error:
-        _fail(str(error) or "out of memory", FILE_OR_MACHINE)
-    except ValueError as error:
-        _fail(str(error), USAGE)
-    except KeyboardInterrupt:
-        _fail("interrupted: nothing was written", INTERRUPTED)
-
-
-def _fail(message: str, code: int) -> None:
-    typer.echo(f"implicit-bias: {' '.join(message.split())}", err=True)
-    raise typer.Exit(code) from None

@@ -213,3 +213,66 @@ def test_descent_reproduces_the_published_cell():
     assert mse[0] >= 1e-4
     assert mse[1] == pytest.approx(cell["train_mse"], rel=1e-3)
     assert ((data.X_test @ at - data.y_test) ** 2).mean() == pytest.approx(cell["test_mse"], rel=1e-4)
+
+
+# Neurons and the warp
+
+
+def drawn(tmp_path, name):
+    """What the command printed, its table as arrays, and whether there is a picture."""
+    result = run("figure", name, "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    stem = name.replace("-", "_")
+    assert (tmp_path / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / f"{stem}.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return result.stdout, {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+
+def printed_q(x, delta):
+    """Theorem 2 as the paper prints it, less its constant."""
+    root = np.sqrt(x**2 + delta**2 / 4.0)
+    return (x**2 - delta / 2.0 * (delta / 2.0 + root)) * np.sqrt(root - delta / 2.0) / x + delta**1.5 / 2.0
+
+
+def test_the_potential_of_a_neuron_is_the_printed_one_for_four_deltas(tmp_path):
+    _, table = drawn(tmp_path, "neuron-q")
+    assert list(table) == ["x", *(f"q_delta_{delta}" for delta in (0, 1, 2, 5))]
+    assert table["x"][[0, -1]].tolist() == [0.0, 5.0]
+    away = table["x"] >= 0.5  # below, the printed formula cancels
+    for delta in (0, 1, 2, 5):
+        q = table[f"q_delta_{delta}"]
+        assert q[0] == 0.0
+        assert (np.diff(q) > 0.0).all()
+        assert np.allclose(q[away], printed_q(table["x"][away], float(delta)), rtol=1e-12, atol=0.0)
+
+
+def test_the_contours_are_of_the_printed_potential_and_its_least_value_is_at_the_start(tmp_path):
+    _, table = drawn(tmp_path, "neuron-contours")
+    panels = sorted(set(zip(table["shape"].tolist(), table["scale"].tolist(), strict=True)))
+    assert panels == [(0.0, 1.0), (0.5, 0.01), (0.5, 0.3), (0.5, 1.0), (0.5, 2.0), (0.95, 1.0)]
+    beta = np.column_stack([table["beta_0"], table["beta_1"]])
+    for shape, scale in panels:
+        here = (table["shape"] == shape) & (table["scale"] == scale)
+        start = scale * np.array([0.6, 0.8])
+        closest, least = (np.argmin(v[here]) for v in (np.linalg.norm(beta - start, axis=1), table["potential"]))
+        grid = 4.0 / 60.0
+        assert np.abs(beta[here][least] - start).max() <= grid
+        assert np.abs(beta[here][closest] - start).max() <= grid
+        w, delta = np.sqrt(scale * (1.0 - shape) / (1.0 + shape)), 4.0 * scale * shape / (1.0 - shape**2)
+        far = here & (np.linalg.norm(beta, axis=1) >= 0.5)
+        expected = printed_q(np.linalg.norm(beta[far], axis=1), delta) - 1.5 * w * beta[far] @ [0.6, 0.8]
+        # its inner difference of two numbers of delta/2 is x^2/delta: it loses (delta/x)^2 ulps, of delta^(3/2)/2
+        lost = np.finfo(float).eps * delta**1.5 * (delta / 0.5) ** 2
+        assert np.allclose(table["potential"][far], expected, rtol=1e-13, atol=lost + 1e-13)
+
+
+def test_the_warp_makes_a_hessian_of_what_is_none_and_finds_the_potential_of_the_theorem(tmp_path):
+    said, table = drawn(tmp_path, "warp")
+    assert said.isascii()
+    assert (table["diagonal_before"] <= 1e-14).all()
+    for metric in ("neuron", "plain"):
+        assert (table[f"{metric}_before"] > 0.1).all()
+        assert (table[f"{metric}_after"] <= 1e-10).all()
+    assert np.allclose(table["neuron_theorem"], printed_q(table["length"], 1.0), rtol=1e-10)
+    assert np.allclose(table["neuron_potential"], table["neuron_theorem"], rtol=1e-10)

@@ -1,1 +1,13 @@
 """Published figures, computed again: the numbers as a table, and the picture of them. One module a figure."""
+
+from . import flow_against_limit, neuron_contours, neuron_q, shape_and_scale, warp
+from .page import Draw
+
+#: By the names that the command line knows them under.
+FIGURES: dict[str, Draw] = {
+    "shape-and-scale": shape_and_scale.draw,
+    "flow-against-limit": flow_against_limit.draw,
+    "neuron-q": neuron_q.draw,
+    "neuron-contours": neuron_contours.draw,
+    "warp": warp.draw,
+}

@@ -15,12 +15,13 @@ from .._diagonal import DiagonalNetwork
 from .._distance import relative_bound, relative_distance
 from .._flow import gradient_flow
 from .._limit import limit
+from .._progress import bar
 from .._results import Limit
 from .._style import COLOURS, legend
 from .._trajectory import Flow
 from .._validate import Array
 from .gradient_descent import gradient_descent
-from .page import Table, page
+from .page import Drawn, Table, page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +44,13 @@ class FlowAgainstLimit:
     stop: int
     #: Distance of what SLSQP makes of min Q, the authors' way to argmin Q.
     slsqp: float
+
+
+def draw(*, n_jobs: int) -> Drawn:
+    """Distance to argmin Q against time: the flow down to round-off, beside gradient descent and SLSQP as published."""
+    with bar(STEPS, "gradient descent") as progress:
+        found = compute(n_steps=STEPS, n_jobs=n_jobs, progress=progress)
+    return Drawn(picture(found), found.table, lines(found))
 
 
 def compute(
