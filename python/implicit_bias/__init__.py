@@ -17,6 +17,8 @@ from ._limit import check_kkt, limit, limit_path
 from ._neuron_potential import NeuronPotential
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
+from ._saddles import SaddleToSaddle, saddle_to_saddle
+from ._scale_to_l1 import ScaleToL1, scale_to_l1
 from ._status import Status
 from ._sweep import SweepInterrupted, SweepResult, sweep
 from ._trajectory import Event, Flow, FlowInterrupted
@@ -34,6 +36,8 @@ __all__ = [
     "LimitPath",
     "NeuronPotential",
     "Parameters",
+    "SaddleToSaddle",
+    "ScaleToL1",
     "Status",
     "SweepInterrupted",
     "SweepResult",
@@ -46,6 +50,8 @@ __all__ = [
     "limit",
     "limit_path",
     "plot",
+    "saddle_to_saddle",
+    "scale_to_l1",
     "special",
     "sweep",
     "warp",

@@ -72,3 +72,9 @@ def from_kappa(kappa: Array | None, log_kappa: Array | None, beta0: Array) -> St
         high, low = _core.log_double_double(kappa)
     high, low, beta0 = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, beta0))
     return Start(*_core.log_ab_from_kappa(high, low, beta0))
+
+
+def one_sided(n_features: int) -> Start:
+    r"""``A = 4, B = 0``: coordinates that stay positive and have :math:`q = \tfrac12(x\ln x - x)`."""
+    zero = np.zeros(n_features)
+    return Start(np.full(n_features, np.log(4.0)), zero, np.full(n_features, -np.inf), zero)

@@ -276,3 +276,14 @@ def test_the_warp_makes_a_hessian_of_what_is_none_and_finds_the_potential_of_the
         assert (table[f"{metric}_after"] <= 1e-10).all()
     assert np.allclose(table["neuron_theorem"], printed_q(table["length"], 1.0), rtol=1e-10)
     assert np.allclose(table["neuron_potential"], table["neuron_theorem"], rtol=1e-10)
+
+
+def test_jumps_of_the_flow_approach_those_of_the_walk_as_one_over_the_logarithm_of_the_scale(tmp_path):
+    _, table = drawn(tmp_path, "saddle-to-saddle")
+    assert sorted(set(table["log10_scale"])) == [-10000.0, -3000.0, -1000.0, -300.0, -100.0, -30.0, -10.0]
+    np.testing.assert_allclose(table["time"] - table["walk_time"], table["delay"], atol=1e-15)
+    for jump in (1.0, 2.0, 3.0):
+        here = (table["jump"] == jump) & (table["log10_scale"] <= -300.0)
+        constant = table["delay"][here] * table["log10_scale"][here]
+        # The next term is exponentially small in ln(1/scale); times are found to 12 / 63^6 and rtol.
+        np.testing.assert_allclose(constant, constant[0], rtol=1e-3)

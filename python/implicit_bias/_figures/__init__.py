@@ -1,6 +1,6 @@
 """Published figures, computed again: the numbers as a table, and the picture of them. One module a figure."""
 
-from . import flow_against_limit, neuron_contours, neuron_q, shape_and_scale, warp
+from . import flow_against_limit, neuron_contours, neuron_q, saddle_to_saddle, shape_and_scale, warp
 from .page import Draw
 
 #: By the names that the command line knows them under.
@@ -10,4 +10,5 @@ FIGURES: dict[str, Draw] = {
     "neuron-q": neuron_q.draw,
     "neuron-contours": neuron_contours.draw,
     "warp": warp.draw,
+    "saddle-to-saddle": saddle_to_saddle.draw,
 }
