@@ -1,4 +1,4 @@
-"""Lie brackets of the gradient fields of a parametrization (Li, Wang, Lee and Arora, NeurIPS 2022, Definition 4.1).
+"""Lie brackets of the gradient fields of a parametrization (Li, Wang, Lee and Arora, NeurIPS 2022).
 
 They are measured in combinations of the components whose gradients are orthonormal at the point, J = LQ: brackets are
 bilinear in constant combinations, so that sizes do not depend on the units of the coefficients.
