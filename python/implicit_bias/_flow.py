@@ -160,13 +160,14 @@ def gradient_flow(
     save_beta = check.flag("save_beta", save_beta)
     wanted = check.choices("observables", observables, OBSERVABLES)
     threads = check.jobs(n_jobs)
-    with reporting(progress, unit) as report:
+    with reporting(progress) as report:
         found = _core.diagonal_flow(
             X,
             y,
             net.start,
             weights=_weights(net) if method == "weights" else None,
-            times=None if times is None else _in_flow_time(times, unit),
+            times=times,
+            time_unit=unit,
             rtol=rtol,
             tol=tol,
             method=method,
@@ -179,7 +180,7 @@ def gradient_flow(
         )
     status = Status(found["status"])
     flow = Flow(
-        t=found["t"] / unit if times is None else times[: found["t"].size].copy(),
+        t=found["t"],
         beta=found["beta"],
         loss=found["loss"],
         observables=found["observables"],
@@ -217,19 +218,11 @@ def _unit(net: DiagonalNetwork, time_unit: str) -> float:
                 "time_unit 'log_scale' needs a coordinate with kappa > 0: got none; allowed here is 'flow'"
             )
         log_scale = float(np.mean(0.5 * (log_a[both] + log_b[both]))) - np.log(4.0)
-    if not log_scale < 0.0:
+    if not np.exp(log_scale) < 1.0:  # -1e-300 is no logarithm of a float below 1
         raise ValueError(
             f"time_unit 'log_scale' needs a scale below 1: got ln(scale) = {log_scale:.6g}; allowed here is 'flow'"
         )
     return -log_scale
-
-
-def _in_flow_time(times: Array, unit: float) -> Array:
-    with np.errstate(over="ignore"):
-        found = times * unit
-    if not np.isfinite(found[-1]):
-        raise ValueError(f"t must be finite in the time of the flow: got {check.shown(times[-1])} units of {unit:.6g}")
-    return found
 
 
 def _weights(net: DiagonalNetwork) -> tuple[Array, Array, Array, Array, Array]:

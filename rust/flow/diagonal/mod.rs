@@ -8,12 +8,14 @@
 //! | how large is an error? | `weights_of_error` |
 //! | is it over? | `stopping` |
 //! | rows and budgets | `watch`, `record`, `table` |
+//! | whose time? | `clock` |
 //! | every weight at any time, and what is conserved | `parameters` |
 //! | the cross-check that shares none of this | `raw`, `raw_table` |
 //!
 //! # Source
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
 
+mod clock;
 mod drive;
 mod dual;
 mod parameters;

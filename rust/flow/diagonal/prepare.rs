@@ -7,6 +7,7 @@
 //! * y is replaced by its projection onto the range of X: the rest is orthogonal to every column, so it never moves
 //!   β; ν then stays in the range too, which makes it the multiplier of least norm.
 
+use super::clock::{Clock, powers_of_two, times_power_of_two};
 use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
@@ -111,14 +112,14 @@ impl<'a> Prepared<'a> {
         Reference::new(&pick(&problem.start.log_a), &pick(&problem.start.log_b), shift, self.n)
     }
 
-    /// Flow time of the original problem to that of the reduced one.
-    pub(super) fn scaled_time(&self, t: f64) -> f64 {
-        t * power_of_two(self.scale.0) * power_of_two(self.scale.1)
+    /// From times of the original problem, in the caller's `unit`, to those of the reduced one.
+    pub(super) fn clock(&self, unit: f64) -> Clock {
+        Clock::new(unit, self.scale.0 + self.scale.1)
     }
 
-    /// Back.
-    pub(super) fn time(&self, scaled: f64) -> f64 {
-        scaled * power_of_two(-self.scale.0) * power_of_two(-self.scale.1)
+    /// `ln` of the factor from coefficients of the original problem to those of the reduced one.
+    pub(super) fn log_unit(&self) -> f64 {
+        f64::from(self.scale.0 - self.scale.1) * core::f64::consts::LN_2
     }
 
     /// A residual of the reduced problem in the units of y.
@@ -129,7 +130,7 @@ impl<'a> Prepared<'a> {
     /// `Σ r² / (2N)` in the units of y, from the residual of the reduced problem.
     pub(super) fn loss(&self, residual: &[f64]) -> f64 {
         let reduced = (residual.iter().map(|r| r * r).sum::<f64>() + self.unreachable) / (2.0 * self.samples);
-        self.in_units_of_y(self.in_units_of_y(reduced))
+        times_power_of_two(reduced, 2 * self.scale.1)
     }
 
     /// A vector over the moving columns, spread over all (0 elsewhere).
@@ -146,10 +147,16 @@ impl<'a> Prepared<'a> {
     /// β in the units of the original problem, over all columns.
     pub(super) fn predictor(&self, beta: &[f64], out: &mut [f64]) {
         self.all_columns(beta, out);
-        let (a, b) = (power_of_two(-self.scale.0), power_of_two(self.scale.1));
+        let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
         for beta in out.iter_mut() {
-            *beta = *beta * b * a;
+            *beta = *beta * first * second;
         }
+    }
+
+    /// True if a predictor of the reduced problem is one of finite numbers in the units of the original one.
+    pub(super) fn holds(&self, beta: &[f64]) -> bool {
+        let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
+        beta.iter().all(|beta| (*beta * first * second).is_finite())
     }
 
     /// The N multipliers of the original problem and their low parts.

@@ -3,10 +3,12 @@
 //! no exponentials, no reference. Stiff and slow; only for scales whose weights binary64 can hold.
 
 use super::prepare::{Prepared, peak};
+use super::clock::Clock;
+use super::drive::at_start;
 use super::problem::{Invalid, Problem, Weights};
 use super::raw_table::{RawTable, predictor, residual, split};
 use super::stopping::{Goal, Stopping};
-use super::watch::{Budget, spread};
+use super::watch::{Budget, spread, unfinished};
 use crate::flow::monitor::{Monitor, Progress, Way, arrived};
 use crate::flow::outcome::{Flow, Options, Stats, Status};
 use crate::linalg::Rows;
@@ -109,6 +111,9 @@ impl RawWatch<'_, '_> {
     fn rows_inside<'a>(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> bool {
         let mut state = vec![0.0; flow.dim()];
         while let Some(time) = self.times.get(self.table.len()).filter(|time| **time <= step.t_new) {
+            if self.table.is_overflown() {
+                return false;
+            }
             if self.budget.is_spent() || !step.refined_at(flow, *time, &mut state, &mut || self.budget.is_spent()) {
                 return false;
             }
@@ -120,7 +125,7 @@ impl RawWatch<'_, '_> {
 
 impl<'a> Observer<f64, RawFlow<'a>> for RawWatch<'_, '_> {
     fn step(&mut self, flow: &mut RawFlow<'a>, step: &mut Step<'_, f64, RawFlow<'a>>) -> Action<f64> {
-        if !self.rows_inside(flow, step) {
+        if !self.rows_inside(flow, step) || self.table.is_overflown() {
             return Action::Stop;
         }
         self.verdict = self.judge(flow.x, step.y_new());
@@ -129,7 +134,7 @@ impl<'a> Observer<f64, RawFlow<'a>> for RawWatch<'_, '_> {
         } else {
             self.way.at_rows(self.times, self.table.len(), step.t_new)
         };
-        let (time, residual, steps) = (step.t_new, self.largest, step.stats().accepted);
+        let (time, residual, steps) = (self.table.time(step.t_new), self.largest, step.stats().accepted);
         self.budget.monitor.progress(Progress { time, residual, steps, fraction });
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }
@@ -155,6 +160,7 @@ struct Setting<'p> {
     targets: Vec<f64>,
     goal: Goal,
     sides: Vec<(bool, bool)>,
+    clock: Clock,
     monitor: &'p dyn Monitor,
 }
 
@@ -165,7 +171,7 @@ impl<'p> Setting<'p> {
         let goal = Goal { at_tolerance, ..self.goal };
         let mut watch = RawWatch {
             times,
-            table: RawTable::new(self.problem, &self.targets, self.options),
+            table: RawTable::new(self.problem, &self.targets, self.options, self.clock),
             stopping: Stopping::new(x, &self.targets, goal, self.sides.clone()),
             targets: &self.targets,
             largest: 0.0,
@@ -173,8 +179,8 @@ impl<'p> Setting<'p> {
             budget: Budget::new(self.options.max_seconds, self.monitor),
             way: Way::of_residuals(0.0, 0.0),
         };
-        if times.first() == Some(&0.0) {
-            watch.table.push(0.0, &self.start);
+        for time in times.iter().take_while(|time| **time == 0.0) {
+            watch.table.push(*time, &self.start);
         }
         watch.verdict = watch.judge(x, &self.start);
         watch.way = Way::of_residuals(watch.largest, goal.tol * goal.size).part(part.0, part.1);
@@ -221,12 +227,15 @@ pub(super) fn gradient_flow(
     let weights = problem.weights.ok_or(Invalid::NoWeights)?;
     let start = representable(&weights)?;
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
+    at_start(&prepared, problem, options)?;
     let (targets, goal) = (prepared.reachable(problem.y), prepared.goal(options.tol, true));
     let goal = Goal { size: peak(&targets), rotated: false, ..goal };
     let sides = sides(&weights);
-    let setting = Setting { problem, options, start, targets, goal, sides, monitor };
+    let clock = Clock::new(options.time_unit, 0);
+    let setting = Setting { problem, options, start, targets, goal, sides, clock, monitor };
     if let Some(times) = options.times {
-        let mut pass = setting.pass(times, times.last().copied().unwrap_or(0.0), false, (0.0, 1.0));
+        let times: Vec<f64> = times.iter().map(|t| clock.to_run(*t)).collect();
+        let mut pass = setting.pass(&times, times.last().copied().unwrap_or(0.0), false, (0.0, 1.0));
         if pass.watch.verdict.is_some() {
             // Nothing moves any more.
             for time in &times[pass.watch.table.len()..] {
@@ -234,19 +243,19 @@ pub(super) fn gradient_flow(
             }
         }
         let reached = pass.watch.table.len() == times.len();
-        let status = if reached { Status::ReachedEnd } else { Setting::status(&pass) };
+        let status = if reached { Status::ReachedEnd } else { unfinished(Setting::status(&pass)) };
         let rows = pass.watch.table.finish(status, pass.stats);
         arrived(monitor, &rows, pass.watch.largest);
         return Ok(rows);
     }
-    let first = setting.pass(&[], f64::INFINITY, true, (0.0, 0.5));
-    let (status, end) = (Setting::status(&first), first.last.0);
+    let first = setting.pass(&[], clock.last(), true, (0.0, 0.5));
+    let (status, end) = (unfinished(Setting::status(&first)), first.last.0);
     let mut times = vec![0.0];
     if end > 0.0 {
-        times.extend(spread(0.0, end));
+        times.extend(clock.told_apart(spread(0.0, end)));
     }
     let mut second = setting.pass(&times, end, false, (0.5, 1.0));
-    if second.watch.table.last_time() < Some(end) {
+    if second.watch.table.len() < times.len() {
         second.watch.table.push(end, &first.last.1);
     }
     let interrupted = second.watch.budget.verdict() == Some(Status::Interrupted);

@@ -1,5 +1,6 @@
 //! The rows of a flow in the raw weights: states in, columns of a [`Flow`] out. Plain loops, as in the flow itself.
 
+use super::clock::Clock;
 use super::prepare::peak;
 use super::problem::Problem;
 use crate::flow::observable::{Columns, Row};
@@ -12,16 +13,29 @@ pub(super) struct RawTable<'p> {
     problem: &'p Problem<'p>,
     /// The part of y that can be fitted.
     targets: &'p [f64],
+    clock: Clock,
+    /// The times of the rows, where they are given.
+    given: Option<&'p [f64]>,
     columns: Columns<'p>,
     /// Keep the weights of every row, not of the last one only.
     save_beta: bool,
+    /// A row had a coefficient beyond the largest float: neither it nor any later one is written.
+    overflown: bool,
     flow: Flow,
 }
 
 impl<'p> RawTable<'p> {
-    pub(super) fn new(problem: &'p Problem<'p>, targets: &'p [f64], options: &Options<'p>) -> Self {
-        let columns = Columns::new(options.observables, options.end);
-        Self { problem, targets, columns, save_beta: options.save_beta, flow: Flow::empty() }
+    pub(super) fn new(problem: &'p Problem<'p>, targets: &'p [f64], options: &Options<'p>, clock: Clock) -> Self {
+        Self {
+            problem,
+            targets,
+            clock,
+            given: options.times,
+            columns: Columns::new(options.observables, options.end),
+            save_beta: options.save_beta,
+            overflown: false,
+            flow: Flow::empty(),
+        }
     }
 
     /// Number of rows.
@@ -29,19 +43,29 @@ impl<'p> RawTable<'p> {
         self.flow.times.len()
     }
 
-    /// Time of the last row.
-    pub(super) fn last_time(&self) -> Option<f64> {
-        self.flow.times.last().copied()
+    /// A time of the run in that of the caller.
+    pub(super) fn time(&self, tau: f64) -> f64 {
+        self.clock.to_caller(tau)
     }
 
-    /// One more row.
-    pub(super) fn push(&mut self, time: f64, state: &[f64]) {
+    /// True if a row could not be written, for a coefficient beyond the largest float, and none will be any more.
+    pub(super) fn is_overflown(&self) -> bool {
+        self.overflown
+    }
+
+    /// One more row, unless binary64 cannot hold it.
+    pub(super) fn push(&mut self, tau: f64, state: &[f64]) {
         let Problem { x, y, start, .. } = *self.problem;
         let beta = predictor(state);
+        self.overflown |= !beta.iter().all(|beta| beta.is_finite());
+        if self.overflown {
+            return;
+        }
         let mut r = vec![0.0; x.n()];
         residual(x, y, &beta, &mut r);
         let loss = r.iter().map(|r| r * r).sum::<f64>() / (2.0 * x.n() as f64);
-        self.flow.times.push(time);
+        let given = self.given.and_then(|given| given.get(self.len()));
+        self.flow.times.push(given.map_or_else(|| self.time(tau), |t| *t));
         self.flow.loss.push(loss);
         let largest = || {
             let mut r = vec![0.0; x.n()];
@@ -60,6 +84,7 @@ impl<'p> RawTable<'p> {
 
     /// The result.
     pub(super) fn finish(self, status: Status, stats: Stats) -> Flow {
+        let status = if self.overflown { Status::StepTooSmall } else { status };
         Flow { status, stats, observables: self.columns.into_values(), ..self.flow }
     }
 }
