@@ -110,7 +110,7 @@ impl<'p> Table<'p> {
     /// Time, loss and observables of one row, whose β is left in `self.beta`.
     fn push_numbers(&mut self, time: f64, beta: &[f64], residual: &[f64]) {
         self.prepared.predictor(beta, &mut self.beta);
-        let loss = self.prepared.loss(residual);
+        let loss = self.prepared.loss(beta, residual);
         self.push_time(time);
         self.flow.loss.push(loss);
         let (problem, beta) = (self.problem, &self.beta);

@@ -115,18 +115,19 @@ impl ErrorWeights {
             *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
         }
         let (beta, slope) = (&mut self.seen[..x.d()], &mut self.weights);
-        if peak(&here.slope) < SMALL {
-            reference.evaluate_relative(&here.shift, beta, slope);
+        let lift = if peak(&here.slope) < SMALL {
+            reference.evaluate_relative(&here.shift, beta, slope)
         } else {
             beta.copy_from_slice(&here.beta);
             slope.copy_from_slice(&here.slope);
-        }
+            0.0
+        };
         let largest = peak(slope);
-        let trace: f64 = slope.iter().zip(&self.column_squares).map(|(s, square)| s * square).sum();
-        let speed = slope.iter().zip(&self.rates).fold(0.0, |speed: f64, (s, g)| speed.max(s * g.abs()));
+        let trace: f64 = slope.iter().zip(&self.column_squares).map(|(s, square)| s / largest * square).sum();
+        let speed = slope.iter().zip(&self.rates).fold(0.0, |speed: f64, (s, g)| speed.max(s / largest * g.abs()));
         // β may be 0 here, at the start it often is. It is then measured by what it will be after the shortest time
         // scale of the flow, 1/‖J‖ ≥ N/trace, or when the exponents have moved by one half, whichever is less.
-        let soon = (speed * self.samples / trace).min(0.5 * largest);
+        let soon = ((speed * self.samples / trace).ln() + lift).exp().min(0.5 * largest);
         let unit = 1.0 / (self.rtol * peak(beta).max(soon));
         for weight in slope {
             *weight = weight.max(INACTIVE * largest) * unit;
