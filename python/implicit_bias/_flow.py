@@ -71,7 +71,8 @@ def gradient_flow(
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
         "radau": implicit Runge-Kutta, orders 5 to 13. "explicit": an explicit one. "auto": explicit as long as the
         problem is not stiff. "weights": the raw weights, explicitly, as an independent check; for weights between
-        1e-150 and 1e150.
+        1e-150 and 1e150. Coefficients are differences of products of weights there, and off by about
+        ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
     max_steps : int, optional
         Most steps to take, at least 1; no limit by default.
     max_seconds : float, optional
@@ -116,7 +117,8 @@ def gradient_flow(
     Raises
     ------
     ValueError
-        If an argument is of the wrong shape, not finite or outside of its interval.
+        If an argument is of the wrong shape, not finite or outside of its interval; if `X` and `y` are of sizes with
+        which the flow has no times or no start within the range of floats.
     KeyboardInterrupt
         On Ctrl-C, unless ``on_interrupt="return"``.
     ImportError

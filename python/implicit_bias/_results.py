@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from . import _validate as check
-from ._status import Status
+from ._status import Status, message_of_limit
 from ._validate import Array
 
 
@@ -128,7 +128,7 @@ class Limit:
             kkt=kkt,
             n_iter=found["n_iter"],
             status=status,
-            message=status.message,
+            message=message_of_limit(status),
             success=status.at_the_end,
         )
 
@@ -183,7 +183,7 @@ class LimitPath:
     @property
     def message(self) -> tuple[str, ...]:
         """One sentence for every start, with what to do about it."""
-        return tuple(status.message for status in self.status)
+        return tuple(map(message_of_limit, self.status))
 
     @property
     def success(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -194,7 +194,12 @@ impl ErrorWeights {
             let (plus, minus) = reference.exponents(i, *z);
             let exponent = if *rate > 0.0 { plus } else { minus };
             let room = (self.log_size - exponent).max(0.0) + OVERSHOOT;
-            cap = cap.min(room / (2.0 * rate.abs()));
+            if room < 2.0 * cap * rate.abs() {
+                // What is left of the rate of a fitted coefficient is the rounding of r. It would hold up for ever those
+                // that are far slower, by it and by a step of its own length.
+                let noise: f64 = self.round_off.iter().enumerate().map(|(n, r)| x.row(n)[i].abs() * r).sum();
+                cap = cap.min(room / (2.0 * (rate.abs() - noise / self.samples).max(0.0)));
+            }
         }
         cap
     }
