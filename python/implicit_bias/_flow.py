@@ -220,7 +220,7 @@ def _unit(net: DiagonalNetwork, time_unit: str) -> float:
                 "time_unit 'log_scale' needs a coordinate with kappa > 0: got none; allowed here is 'flow'"
             )
         log_scale = float(np.mean(0.5 * (log_a[both] + log_b[both]))) - np.log(4.0)
-    if not np.exp(log_scale) < 1.0:  # -1e-300 is no logarithm of a float below 1
+    if not np.exp(min(log_scale, 0.0)) < 1.0:  # -1e-300 is no logarithm of a float below 1
         raise ValueError(
             f"time_unit 'log_scale' needs a scale below 1: got ln(scale) = {log_scale:.6g}; allowed here is 'flow'"
         )

@@ -361,7 +361,7 @@ def test_status_max_seconds():
 
 @pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
 @pytest.mark.parametrize(
-    ("X", "y", "exponent"), [([[1e-160, 0.0]], [1e-160], 320), ([[1e150, 0.0]], [1e160], -310)], ids=["slow", "fast"]
+    ("X", "y", "exponent"), [([[1e-160, 0.0]], [1e-160], 319), ([[1e150, 0.0]], [1e160], -310)], ids=["slow", "fast"]
 )
 def test_a_flow_whose_times_are_no_floats_is_refused_before_any_work(method, X, y, exponent):
     # 1/(x^2 S) with S = kappa = 4, or 1/(2 x y) where that is less.
@@ -396,7 +396,7 @@ def test_a_coefficient_beyond_the_largest_float_is_no_success(method, t):
 def test_rows_carry_the_given_times_bit_for_bit(method, unit):
     times = np.random.default_rng(0).uniform(1.0, 2.0, 40).cumsum() * 1.9e-230
     net = ib.DiagonalNetwork.from_scale_shape(2, scale=np.exp(-0.3))
-    flow = ib.gradient_flow(net, [[1e150, 1e40]], [1e80], times, method=method, time_unit=unit)
+    flow = ib.gradient_flow(net, [[1e100, 1e40]], [1e130], times, method=method, time_unit=unit, max_steps=5000)
     assert flow.success
     assert flow.t.tobytes() == times.tobytes()
 

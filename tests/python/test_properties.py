@@ -311,7 +311,7 @@ SCALED = ib.DiagonalNetwork.from_scale_shape
 #: Flows at the ends of binary64 that were found to break the law of all flows, and what must come of them.
 BEYOND_FLOATS = {
     "a time of convergence beyond the largest float": (
-        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, "10^327"
+        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, "10^326"
     ),
     "rows closer to each other than the least float": (
         SCALED(1, scale=1e-308, shape=extremes.NEAREST_TO_1), [[1e142]], [1e292], None, "10^-434"
