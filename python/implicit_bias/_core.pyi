@@ -127,6 +127,7 @@ def diagonal_flow(
     start: _Start,
     weights: tuple[_Array, _Array, _Array, _Array, _Array] | None,
     times: _Array | None,
+    time_unit: float,
     rtol: float,
     tol: float,
     method: str,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._validate import Array
 
@@ -56,16 +57,13 @@ def parameters(net: "DiagonalNetwork", flow: "Flow") -> Parameters:
     if flow.multipliers is None:
         return Parameters(*(flow._path[:, k] for k in range(4)))
     grown, decayed = _growth(net, flow)
-    sum_plus, difference_plus = net.u_plus + net.v_plus, net.u_plus - net.v_plus
-    sum_minus, difference_minus = net.u_minus + net.v_minus, net.u_minus - net.v_minus
     # The direction in the plane of the weights that grow (decay) together never turns; only its length moves.
-    size_a, size_b = np.hypot(sum_plus, difference_minus), np.hypot(difference_plus, sum_minus)
-    per_a = np.divide(0.5, size_a, out=np.zeros_like(size_a), where=size_a > 0.0)
-    per_b = np.divide(0.5, size_b, out=np.zeros_like(size_b), where=size_b > 0.0)
+    sum_plus, difference_minus = _direction(_sum(net.u_plus, net.v_plus), _sum(net.u_minus, -net.v_minus))
+    difference_plus, sum_minus = _direction(_sum(net.u_plus, -net.v_plus), _sum(net.u_minus, net.v_minus))
     with np.errstate(over="ignore", under="ignore"):
-        plus_up, plus_down = grown * (sum_plus * per_a), decayed * (difference_plus * per_b)
-        minus_up, minus_down = grown * (difference_minus * per_a), decayed * (sum_minus * per_b)
-    return Parameters(plus_up + plus_down, plus_up - plus_down, minus_down + minus_up, minus_down - minus_up)
+        plus_up, plus_down = _product(grown, 0.5 * sum_plus), _product(decayed, 0.5 * difference_plus)
+        minus_up, minus_down = _product(grown, 0.5 * difference_minus), _product(decayed, 0.5 * sum_minus)
+        return Parameters(plus_up + plus_down, plus_up - plus_down, minus_down + minus_up, minus_down - minus_up)
 
 
 def conserved(net: "DiagonalNetwork", flow: "Flow") -> ConservedQuantities:
@@ -90,15 +88,51 @@ def _growth(net: "DiagonalNetwork", flow: "Flow") -> tuple[Array, Array]:
     """
     start = net.start
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        larger = 2.0 * np.abs(flow.beta) + np.hypot(2.0 * flow.beta, start.kappa)
-        smaller = np.exp(start.log_kappa - 0.5 * np.log(larger))
-        exact, up = larger > SMALLEST, flow.beta >= 0.0
-        grown = np.where(up, np.sqrt(larger), smaller)
-        decayed = np.where(up, smaller, np.sqrt(larger))
+        # Squares of weights that are floats may be none themselves: in another unit they are. 512 is a number that
+        # logarithms of that size lose no digit to.
+        unit = np.where((start.log_kappa > 512.0) | (np.abs(flow.beta) > 1e200), 512.0, 0.0)
+        beta = flow.beta * np.exp(-unit)
+        kappa = np.exp(0.5 * (start.log_a_high + start.log_b_high) - unit)
+        kappa *= np.exp(0.5 * (start.log_a_low + start.log_b_low))
+        squared = 2.0 * np.abs(beta) + np.hypot(2.0 * beta, kappa)
+        larger = np.sqrt(squared) * np.exp(0.5 * unit)
+        smaller = np.exp(start.log_kappa - 0.5 * unit - 0.5 * np.log(squared))
+        exact, up = squared > SMALLEST, flow.beta >= 0.0
+        grown = np.where(up, larger, smaller)
+        decayed = np.where(up, smaller, larger)
         a = np.exp(0.5 * start.log_a_high + flow._path) * np.exp(0.5 * start.log_a_low)
         b = np.exp(0.5 * start.log_b_high - flow._path) * np.exp(0.5 * start.log_b_low)
         grown, decayed = np.where(exact, grown, a), np.where(exact, decayed, b)
     return grown, decayed
+
+
+def _product(size: Array, direction: Array) -> Array:
+    """size * direction, and 0 where that has no part in it, whatever its size."""
+    return np.multiply(size, direction, out=np.zeros_like(size), where=direction != 0.0)
+
+
+#: A vector as values below 2 in size and powers of two: sums of weights near the largest float have no other form.
+Scaled = tuple[Array, NDArray[np.int32]]
+
+
+def _sum(a: Array, b: Array) -> Scaled:
+    """a + b, rounded once; what is below 2^-1074 of the larger is none of it."""
+    power = np.maximum(np.frexp(a)[1], np.frexp(b)[1])
+    with np.errstate(under="ignore"):
+        values, more = np.frexp(np.ldexp(a, -power) + np.ldexp(b, -power))
+    return values, power + more
+
+
+def _direction(x: Scaled, y: Scaled) -> tuple[Array, Array]:
+    """(x, y) / |(x, y)|, and 0 where both are 0."""
+    least = np.iinfo(np.int32).min // 4  # of a 0, which says nothing of the size
+    powers = [np.where(values == 0.0, least, power) for values, power in (x, y)]
+    top = np.maximum(*powers)
+    with np.errstate(under="ignore"):
+        a, b = np.ldexp(x[0], powers[0] - top), np.ldexp(y[0], powers[1] - top)
+        size = np.hypot(a, b)
+        size[size == 0.0] = 1.0
+        return a / size, b / size
 
 
 def _conserved(weights: Parameters) -> tuple[Array, Array, Array]:

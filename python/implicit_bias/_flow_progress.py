@@ -35,15 +35,15 @@ Report = Callable[[float, float, int, float], None]
 
 
 @contextmanager
-def reporting(progress: object, unit: float) -> Iterator[Report | None]:
-    """What to hand to the core, from what the user passed; `unit` is the unit of the times that the user sees."""
+def reporting(progress: object) -> Iterator[Report | None]:
+    """What to hand to the core, from what the user passed."""
     with told(progress, _bar, "a FlowProgress") as show:
-        yield None if show is None else _calling(show, unit)
+        yield None if show is None else _calling(show)
 
 
-def _calling(progress: Callable[[FlowProgress], object], unit: float) -> Report:
+def _calling(progress: Callable[[FlowProgress], object]) -> Report:
     def report(time: float, residual: float, steps: int, fraction: float) -> None:
-        progress(FlowProgress(time / unit, residual, steps, fraction))
+        progress(FlowProgress(time, residual, steps, fraction))
 
     return report
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class FlowOptions(TypedDict):
-    """How to integrate, as the core takes it: checked, with times of the flow."""
+    """How to integrate, as the core takes it: checked."""
 
     times: Array | None
+    time_unit: float
     rtol: float
     tol: float
     method: str

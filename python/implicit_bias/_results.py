@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from . import _validate as check
-from ._status import Status
+from ._status import Status, message_of_limit
 from ._validate import Array
 
 
@@ -136,7 +136,7 @@ class Limit:
             kkt=kkt,
             n_iter=found["n_iter"],
             status=status,
-            message=status.message,
+            message=message_of_limit(status),
             success=status.at_the_end,
         )
 
@@ -191,7 +191,7 @@ class LimitPath:
             duality_gap=found["duality_gap"],
             n_iter=found["n_iter"],
             status=status,
-            message=tuple(each.message for each in status),
+            message=tuple(map(message_of_limit, status)),
         )
 
     @classmethod

@@ -51,6 +51,20 @@ _MESSAGES = {
     Status.MAX_SECONDS: "max_seconds passed before the end: raise max_seconds or rtol",
     Status.INTERRUPTED: "interrupted: the rows up to then are kept, call again to compute the rest",
     Status.STEP_TOO_SMALL: (
-        "the step no longer changes the time in binary64: raise rtol, or ask for an earlier last time"
+        "binary64 cannot go on, the step no longer changes the time or a time or a coefficient is beyond the largest float: "
+        "raise rtol, ask for an earlier last time, or rescale X or y"
     ),
 }
+
+#: A limit has no steps that could be raised: what it needs more of than it has are digits.
+_LIMIT_MESSAGES = {
+    Status.MAX_STEPS: (
+        "the search ended before the residual was within tol, for kappa, X and y are too far apart for binary64 or "
+        "coefficients are beyond it: rescale X or y, or raise tol"
+    ),
+}
+
+
+def message_of_limit(status: Status) -> str:
+    """`Status.message` for what knows neither time nor steps."""
+    return _LIMIT_MESSAGES.get(status, status.message)

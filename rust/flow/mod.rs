@@ -1,6 +1,7 @@
 //! What flows: one module a model, each a right-hand side and its Jacobian in reduced coordinates.
 
 mod budget;
+mod clock;
 pub mod diagonal;
 mod monitor;
 mod neurons;

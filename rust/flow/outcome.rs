@@ -23,6 +23,8 @@ pub enum Method {
 pub struct Options<'a> {
     /// Times of the rows, increasing, from 0 on. `None`: run to convergence, [`AUTOMATIC_ROWS`] rows.
     pub times: Option<&'a [f64]>,
+    /// Unit of the times, those given and those of the rows, in times of the flow. A positive normal number; 1 by default.
+    pub time_unit: f64,
     /// Relative tolerance of β at every time, and of the residual on its way to 0. In [1e-14, 0.1]; 1e-10 by default.
     pub rtol: f64,
     /// Converged where `max|r| ≤ tol · max|y|` (y projected onto the range of X). At least 0; 1e-12 by default.
@@ -47,6 +49,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Self {
             times: None,
+            time_unit: 1.0,
             rtol: 1e-10,
             tol: 1e-12,
             method: Method::Auto,
@@ -88,7 +91,8 @@ pub enum Status {
     MaxEvents,
     /// The caller asked to stop.
     Interrupted,
-    /// The step fell below the spacing of numbers at t.
+    /// Binary64 cannot go on: the step fell below the spacing of numbers at t, or a time or a coefficient is beyond the
+    /// largest of them.
     StepTooSmall,
 }
 
@@ -122,6 +126,11 @@ impl Status {
             Self::Interrupted => "interrupted",
             Self::StepTooSmall => "step_too_small",
         }
+    }
+
+    /// Of a run that was to go on: the integrator may have come to the last time there is a number for.
+    pub(crate) fn unfinished(self) -> Self {
+        if self == Self::ReachedEnd { Self::StepTooSmall } else { self }
     }
 
     /// True where the flow has nowhere left to go: later rows repeat this state.

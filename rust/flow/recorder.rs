@@ -2,6 +2,7 @@
 //! a [`Flow`] out. Knows no model and no method; what a state looks like comes in through [`Shown`].
 
 use super::budget::Budget;
+use super::clock::Clock;
 use super::monitor::{Monitor, Progress, Way, arrived};
 use super::observable::{Columns, Row};
 use super::outcome::{Event, Flow, Options, Stats, Status};
@@ -53,7 +54,7 @@ impl Piece {
 
 /// Where rows come from.
 enum Plan<'p> {
-    /// The times asked for, and the same in the unit of the run; so many are written.
+    /// The times asked for, and the same in the units of the run; so many are written.
     Given { asked: &'p [f64], times: Vec<f64>, done: usize },
     /// Times chosen at the end; something begins to be seen at `first`.
     Automatic { pieces: Vec<Piece>, first: f64 },
@@ -68,8 +69,8 @@ pub(crate) struct Frame {
     pub(crate) samples: usize,
     /// Unknowns of the run.
     pub(crate) dim: usize,
-    /// Time of the flow in one unit of the time of the run.
-    pub(crate) time_unit: f64,
+    /// Times of the run and of the caller.
+    pub(crate) clock: Clock,
     /// Where times are chosen: a time of the run at which something begins to be seen.
     pub(crate) first: f64,
 }
@@ -83,6 +84,8 @@ pub(crate) struct Recorder<'p, 'i> {
     columns: Columns<'p>,
     save_beta: bool,
     flow: Flow,
+    /// A row had a coefficient beyond the largest float: neither it nor any later one is written.
+    overflown: bool,
     /// The last that was told.
     residual: f64,
 }
@@ -91,7 +94,7 @@ impl<'p, 'i> Recorder<'p, 'i> {
     pub(crate) fn new(options: &Options<'p>, monitor: &'i dyn Monitor, frame: Frame) -> Self {
         let plan = match options.times {
             Some(asked) => {
-                let times = asked.iter().map(|t| t / frame.time_unit).collect();
+                let times = asked.iter().map(|t| frame.clock.to_run(*t)).collect();
                 Plan::Given { asked, times, done: 0 }
             }
             None => Plan::Automatic { pieces: Vec::new(), first: frame.first },
@@ -104,15 +107,16 @@ impl<'p, 'i> Recorder<'p, 'i> {
             columns: Columns::new(options.observables, options.end),
             save_beta: options.save_beta,
             flow: Flow::empty(),
+            overflown: false,
             residual: f64::NAN,
         }
     }
 
-    /// The last time of the run: infinite where it goes on until it has converged.
+    /// The last time of the run; where it goes on until it has converged, the last one that the caller can be told.
     pub(crate) fn horizon(&self) -> f64 {
         match &self.plan {
             Plan::Given { times, .. } => times.last().copied().unwrap_or(0.0),
-            Plan::Automatic { .. } => f64::INFINITY,
+            Plan::Automatic { .. } => self.frame.clock.last(),
         }
     }
 
@@ -121,11 +125,14 @@ impl<'p, 'i> Recorder<'p, 'i> {
         self.way = Way::of_residuals(residuals.0, residuals.1);
         self.residual = residuals.0;
         match &mut self.plan {
-            Plan::Given { asked, done, .. } if asked.first() == Some(&0.0) => *done = 1,
-            Plan::Given { .. } => return,
-            Plan::Automatic { .. } => {}
+            Plan::Given { asked, times, done } => {
+                // Later ones than 0 may be 0 in the units of the run.
+                *done = times.iter().take_while(|time| **time == 0.0).count();
+                let asked = &asked[..*done];
+                self.push_same(shown, asked, state);
+            }
+            Plan::Automatic { .. } => self.push(shown, &[0.0], state),
         }
-        self.push(shown, &[0.0], state);
     }
 
     /// The run has gone from `from` to `to`, and `at(t, state)` says how; false from it, or from here, is an interruption.
@@ -183,7 +190,7 @@ impl<'p, 'i> Recorder<'p, 'i> {
             if let Plan::Given { done, .. } = &mut self.plan {
                 *done += ready;
             }
-            if refused.is_some() {
+            if refused.is_some() || self.overflown {
                 return false;
             }
         }
@@ -201,7 +208,7 @@ impl<'p, 'i> Recorder<'p, 'i> {
             Plan::Given { times, done, .. } => self.way.at_rows(times, *done, time),
             Plan::Automatic { .. } => self.way.at_residual(residual),
         };
-        let time = time * self.frame.time_unit;
+        let time = self.frame.clock.to_caller(time);
         self.budget.monitor.progress(Progress { time, residual, steps, fraction });
     }
 
@@ -222,10 +229,12 @@ impl<'p, 'i> Recorder<'p, 'i> {
                 if status.is_stationary() {
                     self.push_same(shown, missing, state);
                 }
-                if reached || status.is_stationary() { Status::ReachedEnd } else { status }
+                if reached || status.is_stationary() { Status::ReachedEnd } else { status.unfinished() }
             }
-            Plan::Automatic { .. } => self.write_automatic(shown, state, status),
+            Plan::Automatic { .. } => self.write_automatic(shown, state, status.unfinished()),
         };
+        // A run whose rows end early, at a number that binary64 cannot hold, has not come to any other end.
+        let status = if self.overflown { Status::StepTooSmall } else { status };
         let monitor = self.budget.monitor;
         let flow = Flow { status, stats, events, observables: self.columns.into_values(), ..self.flow };
         arrived(monitor, &flow, self.residual);
@@ -237,7 +246,7 @@ impl<'p, 'i> Recorder<'p, 'i> {
         let Plan::Automatic { pieces, first } = &mut self.plan else { return status };
         let (pieces, first) = (core::mem::take(pieces), *first);
         let Some(end) = pieces.last().map(Piece::end) else { return status };
-        let times = spread(first, end);
+        let times = self.frame.clock.told_apart(spread(first, end));
         let mut written = 0;
         let monitor = self.budget.monitor;
         while written < times.len() && !monitor.interrupted() {
@@ -267,11 +276,11 @@ impl<'p, 'i> Recorder<'p, 'i> {
                 _ => out.copy_from_slice(state),
             }
         }
-        let asked: Vec<f64> = times.iter().map(|t| t * self.frame.time_unit).collect();
+        let asked: Vec<f64> = times.iter().map(|t| self.frame.clock.to_caller(*t)).collect();
         self.push(shown, &asked, &states);
     }
 
-    /// One row for each of `times`, of the flow.
+    /// One row for each of `times`, of the caller, up to the first that binary64 cannot hold.
     fn push(&mut self, shown: &mut dyn Shown, times: &[f64], states: &[f64]) {
         let Frame { features, samples, dim, .. } = self.frame;
         let mut beta = vec![0.0; times.len() * features];
@@ -279,6 +288,10 @@ impl<'p, 'i> Recorder<'p, 'i> {
         shown.show(states, &mut beta, &mut residual);
         let rows = beta.chunks_exact(features).zip(residual.chunks_exact(samples)).zip(states.chunks_exact(dim));
         for (time, ((beta, residual), state)) in times.iter().zip(rows) {
+            self.overflown |= !beta.iter().all(|beta| beta.is_finite());
+            if self.overflown {
+                return;
+            }
             let loss = residual.iter().map(|r| r * r).sum::<f64>() / (2.0 * samples as f64);
             self.flow.times.push(*time);
             self.flow.loss.push(loss);
@@ -298,10 +311,13 @@ impl<'p, 'i> Recorder<'p, 'i> {
         }
     }
 
-    /// Rows at `times`, of the flow, that all have the same state.
+    /// Rows at `times`, of the caller, that all have the same state.
     fn push_same(&mut self, shown: &mut dyn Shown, times: &[f64], state: &[f64]) {
         let Some((first, others)) = times.split_first() else { return };
         self.push(shown, &[*first], state);
+        if self.overflown {
+            return;
+        }
         let Flow { times, loss, beta, states, .. } = &mut self.flow;
         times.extend_from_slice(others);
         loss.resize(times.len(), loss.last().copied().unwrap_or(f64::NAN));

@@ -15,7 +15,7 @@ use crate::limit::diagonal;
 
 /// The trajectory from one start.
 #[pyfunction]
-#[pyo3(signature = (X, y, start, weights, times, rtol, tol, method, max_steps, max_seconds, observables, save_beta,
+#[pyo3(signature = (X, y, start, weights, times, time_unit, rtol, tol, method, max_steps, max_seconds, observables, save_beta,
     progress, n_jobs))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
 pub fn diagonal_flow<'py>(
@@ -25,6 +25,7 @@ pub fn diagonal_flow<'py>(
     start: StartArrays<'py>,
     weights: Option<WeightArrays<'py>>,
     times: Option<PyReadonlyArray1<'py, f64>>,
+    time_unit: f64,
     rtol: f64,
     tol: f64,
     method: &str,
@@ -44,6 +45,7 @@ pub fn diagonal_flow<'py>(
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
     let options = Options {
         times,
+        time_unit,
         rtol,
         tol,
         method,

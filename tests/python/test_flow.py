@@ -359,17 +359,46 @@ def test_status_max_seconds():
     assert time.perf_counter() - began < 2.0
 
 
-def test_status_step_too_small_when_no_step_can_be_represented():
-    # beta' = S g with S = kappa = 4 e^700: the flow is over by t = 1e-304 and nu is as small, at the edge of binary64.
-    # Either that is said, or the answer is right; a wrong answer with `success` would be the failure.
-    net = ib.DiagonalNetwork.from_scale_shape(2, log_scale=700.0)
-    flow = ib.gradient_flow(net, [[1.0, 2.0]], [1.0], max_seconds=10.0)
+@pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
+@pytest.mark.parametrize(
+    ("X", "y", "exponent"), [([[1e-160, 0.0]], [1e-160], 319), ([[1e150, 0.0]], [1e160], -310)], ids=["slow", "fast"]
+)
+def test_a_flow_whose_times_are_no_floats_is_refused_before_any_work(method, X, y, exponent):
+    # 1/(x^2 S) with S = kappa = 4, or 1/(2 x y) where that is less.
+    net = ib.DiagonalNetwork.from_scale_shape(2, scale=1.0)
+    with pytest.raises(ValueError, match=rf"X and y must be .* got one of 10\^{exponent}; multiply X or y"):
+        ib.gradient_flow(net, X, y, method=method)
+    # Given times are somewhere: before the flow has begun to move, or after it has come to rest.
+    flow = ib.gradient_flow(net, X, y, [0.0, 1.9e-230, 1.0, 1e200], method=method, rtol=1e-6, max_steps=10_000)
+    if method == "weights" and exponent < 0:
+        assert flow.status == "step_too_small"  # x y overflows
+        return
+    assert flow.t.tolist() == [0.0, 1.9e-230, 1.0, 1e200]
+    np.testing.assert_allclose(flow.beta[-1], [0.0 if exponent > 0 else 1e10, 0.0], rtol=1e-5, atol=1e-110)
+
+
+@pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
+@pytest.mark.parametrize("t", [None, [0.0, 1.0, 1e60, 1e300]])
+def test_a_coefficient_beyond_the_largest_float_is_no_success(method, t):
+    net = ib.DiagonalNetwork.from_scale_shape(1, scale=1.0)
+    flow = ib.gradient_flow(net, [[1e-150]], [1e190], t, method=method)
+    assert (flow.status, flow.success) == ("step_too_small", False)
+    assert flow.t.size == len(flow.beta) == flow.loss.size > 0
     assert np.isfinite(flow.beta).all()
-    if flow.success:
-        np.testing.assert_allclose(flow.beta[-1], [0.2, 0.4], rtol=1e-10)
-    else:
-        assert flow.status == "step_too_small"
-        assert (flow.t == 0.0).all()
+    if t is None:
+        assert flow.beta[-1, 0] > 1e290
+    last = ib.gradient_flow(net, [[1e-150]], [1e190], t, method=method, save_beta=False)
+    assert (last.t.tolist(), last.beta.tolist()) == (flow.t.tolist(), flow.beta[-1:].tolist())
+
+
+@pytest.mark.parametrize("method", [*DUAL_METHODS, "weights"])
+@pytest.mark.parametrize("unit", ["flow", "log_scale"])
+def test_rows_carry_the_given_times_bit_for_bit(method, unit):
+    times = np.random.default_rng(0).uniform(1.0, 2.0, 40).cumsum() * 1.9e-230
+    net = ib.DiagonalNetwork.from_scale_shape(2, scale=np.exp(-0.3))
+    flow = ib.gradient_flow(net, [[1e100, 1e40]], [1e130], times, method=method, time_unit=unit, max_steps=5000)
+    assert flow.success
+    assert flow.t.tobytes() == times.tobytes()
 
 
 @pytest.mark.parametrize("method", DUAL_METHODS)

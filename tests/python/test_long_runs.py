@@ -337,8 +337,8 @@ def ends():
         "max_steps": (small, X, y, {"max_steps": 3}),
         "max_seconds": (small, X, y, {"max_seconds": 1e-9, "t": times}),
         "interrupted": (*slow(), {"method": "explicit", "on_interrupt": "return", "t": times, "progress": press}),
-        # kappa = 4e304 and the flow is over by t = 1e-304, where numbers have no digits left
-        "step_too_small": (ib.DiagonalNetwork.from_scale_shape(10, log_scale=700.0), X, y, {}),
+        # 1e-150 beta = 1e190
+        "step_too_small": (ib.DiagonalNetwork.from_scale_shape(1, scale=1.0), [[1e-150]], [1e190], {}),
     }
     return both, flows
 

@@ -6,6 +6,7 @@ fails the last test. Each law runs on a few examples, the same every time, and i
 
 import inspect
 import math
+import re
 import signal
 import time
 import types
@@ -113,7 +114,7 @@ def is_a_limit(found, problem, tol=1e-12):
     assert found.potential_value >= 0.0
     assert found.n_iter >= 0
     assert found.success == found.status.at_the_end
-    assert found.message == found.status.message
+    assert "max_steps" not in found.message  # it has no such argument
     if not found.success:
         return
     assert np.isfinite(found.beta).all()
@@ -200,11 +201,9 @@ def is_a_flow(flow, problem, times, rtol=None):
     else:
         assert flow.success == (n_times == len(times))
         assert flow.t.tolist() == times[:n_times]
-    if flow.success:
-        assert np.isfinite(flow.beta).all()
-        assert flow.multipliers is None or np.isfinite(flow.multipliers).all()
-    rows = [k for k in {0, n_times // 2, n_times - 1} if 0 <= k < n_times and np.isfinite(flow.beta[k]).all()]
-    for k in rows:
+    # The multipliers of tiny rows may exceed the largest float, as those of limits may; coefficients end the run before.
+    assert np.isfinite(flow.beta).all()
+    for k in {0, n_times // 2, n_times - 1} & set(range(n_times)):
         residual, rounding = data.residual(flow.beta[k]), data.rounding(flow.beta[k])
         # As for a limit; the loss is computed from the same state, of which beta is the rounded value.
         # With more samples than features it is that of a rotated residual, which mixes the rounding of all rows.
@@ -218,10 +217,12 @@ def is_a_flow(flow, problem, times, rtol=None):
     # Coefficients are off by rtol a step, and by 1e-7 of the largest of the run where rows are interpolated.
     relative = 32 * U + 100.0 * (rtol or 1e-10) + (1e-7 if times is None else 0.0)
     sizes = np.abs(flow.beta).max(initial=0.0)
-    if flow.multipliers is None:
-        # A weight far below its partner is as exact as the larger one: the product is off by rtol times its square.
-        sizes += max(np.square(w).max(initial=0.0) for w in flow.parameters)
-    reach = np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max()
+    with np.errstate(over="ignore"):  # there is no bound then
+        if flow.multipliers is None:
+            # A weight far below its partner is as exact as the larger one: the product is off by rtol times its square.
+            # Between the ends of steps at the limit of stability that is many times rtol.
+            sizes += 10.0 * max(np.square(w).max(initial=0.0) for w in flow.parameters)
+        reach = np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max()
     for before, after in pairwise(np.sqrt(2.0 * flow.loss)):
         assert after <= before * (1 + 8 * U) + relative * reach
 
@@ -229,7 +230,7 @@ def is_a_flow(flow, problem, times, rtol=None):
 @law(
     "gradient_flow", "Flow", "Parameters", "ConservedQuantities", "Flow.parameters", "Flow.conserved_quantities",
     "Flow.distance_bound", examples=120,
-    problem=extremes.problems(extremes.PLAIN_SIZE), times=st.one_of(st.none(), TIMES),
+    problem=extremes.problems(), times=st.one_of(st.none(), TIMES),
     rtol=st.sampled_from([None, 1e-14, 1e-6]),
     method=st.sampled_from(["auto", "radau", "explicit", "weights"]),
     max_steps=st.sampled_from([1, 30, 300]), max_seconds=st.sampled_from([None, 1e-9, 1.0]),
@@ -255,7 +256,7 @@ def a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, rtol, method, ma
 
 
 @law(
-    "gradient_flow", examples=25, problem=extremes.problems(extremes.PLAIN_SIZE), seconds=st.sampled_from([1e-3, 0.05])
+    "gradient_flow", examples=25, problem=extremes.problems(), seconds=st.sampled_from([1e-3, 0.05])
 )
 def a_flow_without_a_limit_of_steps_ends_with_its_seconds(problem, seconds):
     begin = time.process_time()
@@ -270,7 +271,7 @@ OBSERVABLES = ("loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential"
 
 @law(
     "gradient_flow", "FlowProgress", examples=40,
-    problem=extremes.problems(extremes.PLAIN_SIZE), times=st.one_of(st.none(), TIMES),
+    problem=extremes.problems(), times=st.one_of(st.none(), TIMES),
     method=st.sampled_from(["auto", "weights"]), time_unit=st.sampled_from(["flow", "log_scale"]),
     observables=st.lists(st.sampled_from(OBSERVABLES), unique=True), save_beta=st.booleans(),
 )  # fmt: skip
@@ -307,28 +308,39 @@ def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
 
 
 SCALED = ib.DiagonalNetwork.from_scale_shape
-#: Flows at the ends of binary64 that break the law of all flows: found by running it on data of any size.
+#: Flows at the ends of binary64 that were found to break the law of all flows, and what must come of them.
 BEYOND_FLOATS = {
     "a time of convergence beyond the largest float": (
-        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, {},
+        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, "10^326"
     ),
     "rows closer to each other than the least float": (
-        SCALED(1, scale=1e-308, shape=extremes.NEAREST_TO_1), [[1e142]], [1e292], None, {"method": "radau"},
+        SCALED(1, scale=1e-308, shape=extremes.NEAREST_TO_1), [[1e142]], [1e292], None, "10^-434"
     ),
     "weights whose sum overflows": (
-        ib.DiagonalNetwork(*[[extremes.LARGEST]] * 2, [1.0], [1.0], -41697.0), [[1.0]], [0.0], [1.0], {},
+        ib.DiagonalNetwork(*[[extremes.LARGEST]] * 2, [1.0], [1.0], -41697.0), [[1.0]], [0.0], [1.0], None
+    ),
+    "slopes whose products underflow": (SCALED(2, scale=1.0), np.diag([1.0, 1e-150]), [1.0, 1e190], None, None),
+    "a row whose square underflows": (SCALED(2, scale=1.0), np.diag([1.0, 1e-300]), [1.0, 1e10], [1.0, 1e270], None),
+    "rows that are left out, and not small to y": (
+        ib.DiagonalNetwork([0.0, -1.53], [0.0, -0.35], [0.2, 0.0], [0.0, 0.2], 0.0),
+        [[-1e100, -1e-8], [1e92, 1.0], [1.63e100, 1.0]], [-2.0, 2e8, 2e8], None, None
     ),
 }  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="not a float: a flow has no unit of its own for times and weights yet")
 @pytest.mark.parametrize("name", BEYOND_FLOATS)
-def test_flows_beyond_the_range_of_floats_are_trajectories_or_say_why_they_ended(name):
-    net, X, y, times, options = BEYOND_FLOATS[name]
+def test_flows_beyond_the_range_of_floats_are_trajectories_or_are_refused(name):
+    net, X, y, times, refusal = BEYOND_FLOATS[name]
     problem = extremes.Problem(net, extremes.Data(np.array(X), np.array(y)))
-    a_flow_is_a_trajectory_or_says_why_it_ended(problem, times, **{
-        "rtol": None, "method": "auto", "max_steps": 300, "max_seconds": None, **options,
-    })  # fmt: skip
+    for method in ("auto", "radau", "explicit"):
+        if refusal is not None:
+            with pytest.raises(ValueError, match=f"got one of {re.escape(refusal)};"):
+                ib.gradient_flow(net, X, y, times, method=method)
+            continue
+        flow = ib.gradient_flow(net, X, y, times, method=method, max_steps=500, n_jobs=1)
+        is_a_flow(flow, problem, times)
+        assert flow.stats["accepted"] > 10 or flow.success
+        no_nan(**flow.parameters._asdict())
 
 
 # --------------------------------------------------------------------------------------------- networks and potentials

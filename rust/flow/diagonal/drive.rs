@@ -17,6 +17,10 @@ use crate::ode::{self, Explicit, Radau, integrate};
 const NOT_STIFF: f64 = 20.0;
 /// Where no row is asked for, the residual is resolved that much more coarsely than β: a quarter fewer steps.
 const UNASKED: f64 = 30.0;
+/// At this part of the time scale something begins to be seen.
+const SEEN: f64 = 0.01;
+/// Logarithm of the largest float, rounded down.
+const LARGEST_LOG: f64 = 709.0;
 /// At tolerances below this only the method of order 13 is used.
 const SMOOTH: f64 = 1e-8;
 /// What the tolerances may be, as messages say it.
@@ -38,29 +42,22 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     }
     let budget = Budget::new(options.max_seconds, monitor);
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
-    let reference = prepared.reference(problem);
-    let residual_rtol = if options.times.is_some() { options.rtol } else { UNASKED * options.rtol };
-    let mut flow = DualFlow::new(&prepared, reference.clone(), (options.rtol, residual_rtol));
-    flow.visit(&vec![0.0; flow.x.n()]);
-    if !flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite()) {
-        let largest =
-            problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
-        return Err(Invalid::Value { name: "net", found: largest, expected: "of ln kappa below 709 for a flow" });
-    }
+    let (mut flow, stopping) = at_start(&prepared, problem, options)?;
     if monitor.interrupted() {
         return Ok(Flow::interrupted(options));
     }
-    let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| prepared.scaled_time(*t)).collect());
-    let end = scaled.as_ref().map_or(f64::INFINITY, |times| times.last().copied().unwrap_or(0.0));
+    let (clock, goal) = (prepared.clock(options.time_unit), stopping.goal());
+    let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| clock.to_run(*t)).collect());
+    let end = scaled.as_ref().map_or(clock.last(), |times| times.last().copied().unwrap_or(0.0));
     let method = choose(options.method, &flow, end);
     let plan = match scaled {
         Some(times) => Plan::Given { times, done: 0 },
-        None => Plan::Automatic { segments: Vec::new(), reference: Box::new(reference), first: first_time(&flow) },
+        None => Plan::Automatic {
+            segments: Vec::new(),
+            reference: Box::new(flow.reference.clone()),
+            first: SEEN * time_scale(&flow),
+        },
     };
-    let goal = prepared.goal(options.tol, options.times.is_none());
-    let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
-    let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
-    let stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides);
     let table = Table::new(&prepared, problem, options);
     let way = Way::of_residuals(table.size_of(&flow.here.residual), table.size_of(&[goal.tol * goal.size]));
     let mut watch = Watch::new(table, stopping, plan, budget, way, &flow);
@@ -74,6 +71,36 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     let rows = watch.table.finish(status, stats);
     arrived(monitor, &rows, residual);
     Ok(rows)
+}
+
+/// The flow at its start, if binary64 holds it and the times it takes, and when it is over.
+///
+/// Asked before any work, and the same for every method: whether a problem is allowed does not depend on how it is solved.
+/// Given times are no one's to refuse: the rows of those that are too early or too late for the flow are its first or its
+/// last state.
+pub(super) fn at_start<'p>(
+    prepared: &'p Prepared<'_>,
+    problem: &Problem<'_>,
+    options: &Options<'_>,
+) -> Result<(DualFlow<'p>, Stopping<'p>), Invalid> {
+    let residual_rtol = if options.times.is_some() { options.rtol } else { UNASKED * options.rtol };
+    let mut flow = DualFlow::new(prepared, prepared.reference(problem), (options.rtol, residual_rtol));
+    flow.visit(&vec![0.0; flow.x.n()]);
+    let finite = flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite());
+    if !finite || !prepared.holds(&flow.here.beta) {
+        let found =
+            problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
+        return Err(Invalid::Start { found, most: LARGEST_LOG - prepared.log_unit().max(0.0) });
+    }
+    let goal = prepared.goal(options.tol, options.times.is_none());
+    let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
+    let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
+    let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides);
+    if options.times.is_none() && stopping.judge(&flow.here.beta, &flow.here.residual).is_none() {
+        let untold = prepared.clock(options.time_unit).untold(time_scale(&flow));
+        untold.map_or(Ok(()), |exponent| Err(Invalid::Time { exponent }))?;
+    }
+    Ok((flow, stopping))
 }
 
 /// Integrate to `end` with the watch; the last state, why the integrator ended, what it cost.
@@ -112,18 +139,20 @@ fn choose(method: Method, flow: &DualFlow<'_>, end: f64) -> Method {
     if end * norm <= NOT_STIFF { Method::Explicit } else { Method::Radau }
 }
 
-/// A time at which something begins to be seen: an exponent has moved by 1 %, or the fastest mode by as much.
-fn first_time(flow: &DualFlow<'_>) -> f64 {
+/// The time scale of the start: that of the fastest exponent or of the fastest mode, whichever is less.
+fn time_scale(flow: &DualFlow<'_>) -> f64 {
     let mut rates = vec![0.0; flow.x.d()];
     flow.x.apply_transposed(&flow.here.residual, &mut rates);
     let fastest = flow.here.slope.iter().zip(flow.norm.column_squares()).map(|(s, square)| s * square).sum::<f64>();
-    0.01 * flow.samples / (2.0 * peak(&rates)).max(fastest)
+    flow.samples / (2.0 * peak(&rates)).max(fastest)
 }
 
 fn validate(problem: &Problem<'_>, options: &Options<'_>) -> Result<(), Invalid> {
     let value =
         |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
     value("rtol", options.rtol, (RTOL.0..=RTOL.1).contains(&options.rtol), RTOL.2)?;
+    let unit = options.time_unit;
+    value("time_unit", unit, unit.is_normal() && unit > 0.0, "a positive normal number")?;
     value("tol", options.tol, options.tol >= 0.0 && options.tol < 1.0, "in [0, 1)")?;
     value("max_steps", 0.0, options.max_steps != Some(0), "at least 1")?;
     let seconds = options.max_seconds.unwrap_or(1.0);

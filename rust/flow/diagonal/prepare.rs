@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
 use super::stopping::Goal;
+use crate::flow::clock::{Clock, powers_of_two, times_power_of_two};
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::Status;
 use crate::linalg::{Rows, ThinQr};
@@ -39,8 +40,8 @@ pub(super) struct Prepared<'a> {
     end: Status,
     /// The part of y that cannot be fitted, in original rows; empty if there is none.
     rest: Vec<f64>,
-    /// `Σ u²` of it.
-    unreachable: f64,
+    /// Its part `u` in the sum of squares.
+    unreachable: Unreachable,
     columns: Option<Vec<usize>>,
     /// Exponents of the powers of two taken out of X and y.
     scale: (i32, i32),
@@ -68,7 +69,7 @@ impl<'a> Prepared<'a> {
             size: 0.0,
             end: Status::Converged,
             rest: Vec::new(),
-            unreachable: 0.0,
+            unreachable: Unreachable::default(),
             columns,
             scale,
             shape: (x.n(), x.d()),
@@ -111,14 +112,14 @@ impl<'a> Prepared<'a> {
         Reference::new(&pick(&problem.start.log_a), &pick(&problem.start.log_b), shift, self.n)
     }
 
-    /// Flow time of the original problem to that of the reduced one.
-    pub(super) fn scaled_time(&self, t: f64) -> f64 {
-        t * power_of_two(self.scale.0) * power_of_two(self.scale.1)
+    /// From times of the original problem, in the caller's `unit`, to those of the reduced one.
+    pub(super) fn clock(&self, unit: f64) -> Clock {
+        Clock::new(unit, self.scale.0 + self.scale.1)
     }
 
-    /// Back.
-    pub(super) fn time(&self, scaled: f64) -> f64 {
-        scaled * power_of_two(-self.scale.0) * power_of_two(-self.scale.1)
+    /// `ln` of the factor from coefficients of the original problem to those of the reduced one.
+    pub(super) fn log_unit(&self) -> f64 {
+        f64::from(self.scale.0 - self.scale.1) * core::f64::consts::LN_2
     }
 
     /// A residual of the reduced problem in the units of y.
@@ -126,10 +127,11 @@ impl<'a> Prepared<'a> {
         residual * power_of_two(self.scale.1)
     }
 
-    /// `Σ r² / (2N)` in the units of y, from the residual of the reduced problem.
-    pub(super) fn loss(&self, residual: &[f64]) -> f64 {
-        let reduced = (residual.iter().map(|r| r * r).sum::<f64>() + self.unreachable) / (2.0 * self.samples);
-        self.in_units_of_y(self.in_units_of_y(reduced))
+    /// `Σ r² / (2N)` in the units of y, from β and the residual of the reduced problem.
+    pub(super) fn loss(&self, beta: &[f64], residual: &[f64]) -> f64 {
+        let reachable = residual.iter().map(|r| r * r).sum::<f64>();
+        let reduced = (reachable + self.unreachable.beside(beta)).max(0.0) / (2.0 * self.samples);
+        times_power_of_two(reduced, 2 * self.scale.1)
     }
 
     /// A vector over the moving columns, spread over all (0 elsewhere).
@@ -146,10 +148,16 @@ impl<'a> Prepared<'a> {
     /// β in the units of the original problem, over all columns.
     pub(super) fn predictor(&self, beta: &[f64], out: &mut [f64]) {
         self.all_columns(beta, out);
-        let (a, b) = (power_of_two(-self.scale.0), power_of_two(self.scale.1));
+        let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
         for beta in out.iter_mut() {
-            *beta = *beta * b * a;
+            *beta = *beta * first * second;
         }
+    }
+
+    /// True if a predictor of the reduced problem is one of finite numbers in the units of the original one.
+    pub(super) fn holds(&self, beta: &[f64]) -> bool {
+        let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
+        beta.iter().all(|beta| (*beta * first * second).is_finite())
     }
 
     /// The N multipliers of the original problem and their low parts.
@@ -200,7 +208,7 @@ impl<'a> Prepared<'a> {
         let rest = LeftOver::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &fitted);
         self.size = rest.fitted;
         if peak(&rest.u) > rest.errors {
-            self.unreachable = rest.u.iter().map(|u| u * u).sum();
+            self.unreachable = Unreachable::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &rest.u);
             let stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
             self.end = if stuck { Status::Saddle } else { Status::LeastSquares };
             self.rest = rest.u;
@@ -210,6 +218,31 @@ impl<'a> Prepared<'a> {
         self.targets = targets;
         self.tall = original.map(|data| (range, data));
         Some(())
+    }
+}
+
+/// What `u`, the part of y that is left out of the reduced targets, adds to `Σr²`: `u² + 2uᵀ(y − u − Xβ)`. The second
+/// term is 0 but for the directions of X that are left out as well, because they are below its rounding: small to X, and
+/// perhaps not to y.
+#[derive(Debug, Default)]
+struct Unreachable {
+    squares: f64,
+    /// `uᵀ(y − u)`.
+    along: f64,
+    /// `Xᵀu`; empty if nothing is left out.
+    gradient: Vec<f64>,
+}
+
+impl Unreachable {
+    fn of(x: Rows<'_>, y: &[f64], u: &[f64]) -> Self {
+        let mut gradient = vec![0.0; x.d()];
+        x.apply_transposed(u, &mut gradient);
+        let along = u.iter().zip(y).map(|(u, y)| u * (y - u)).sum();
+        Self { squares: u.iter().map(|u| u * u).sum(), along, gradient }
+    }
+
+    fn beside(&self, beta: &[f64]) -> f64 {
+        self.squares + 2.0 * (self.along - f64::dot(&self.gradient, &beta[..self.gradient.len()]))
     }
 }
 

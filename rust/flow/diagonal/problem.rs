@@ -54,6 +54,18 @@ pub enum Invalid {
     },
     /// [`Method::Weights`](crate::flow::Method::Weights) without weights.
     NoWeights,
+    /// X and y of sizes with which the flow takes a time that binary64 does not hold.
+    Time {
+        /// Decimal exponent of the time scale of the flow, in the caller's unit.
+        exponent: f64,
+    },
+    /// Weights beyond what can be followed on these data.
+    Start {
+        /// The largest `ln A` or `ln B`.
+        found: f64,
+        /// What it must be below.
+        most: f64,
+    },
 }
 
 impl core::fmt::Display for Invalid {
@@ -62,6 +74,16 @@ impl core::fmt::Display for Invalid {
             Self::Length { name, found, expected } => write!(f, "{name} must have length {expected}: got {found}"),
             Self::Value { name, found, expected } => write!(f, "{name} must be {expected}: got {found:?}"),
             Self::NoWeights => write!(f, "method must not be 'weights' for a start without weights"),
+            Self::Time { exponent } => write!(
+                f,
+                "X and y must be of sizes with which the flow takes a time within binary64: got one of 10^{exponent:.0}; \
+                 multiply X or y by a constant, or pass t (times go as 1/(|X||y|))"
+            ),
+            Self::Start { found, most } => write!(
+                f,
+                "net must be of ln kappa below {most:.0} for a flow on these X and y: got {found:.6}; start with \
+                 smaller weights, or multiply y or divide X by a constant"
+            ),
         }
     }
 }

@@ -4,12 +4,16 @@
 //! `Zᵀ P = Q R` with column pivoting gives the row space; with `B = Z Q` (full column rank), `min ‖Z c − b‖` over the row
 //! space is `c = Q w`, `w` from a plain QR of `B`.
 
+use super::prepare::peak;
 use crate::linalg::{Cholesky, RowBasis, Rows, ThinQr, WeightedGram};
 use crate::real::Real;
 
 /// Rows count as independent without a rank-revealing factorization while the Gram matrix of the scaled rows is better
 /// conditioned than this: singular values then differ by less than 1e5 and every tolerance on the rank agrees.
 const SURELY_INDEPENDENT: f64 = 1e10;
+
+/// Squares of rows below this may underflow.
+const SMALL_ROW: f64 = 1e-140;
 
 /// The row space of `Z` and least squares in it.
 #[derive(Clone, Debug)]
@@ -26,6 +30,18 @@ pub(super) struct Range {
 pub(super) fn surely_independent(x: Rows<'_>) -> bool {
     if x.n() > x.d() {
         return false;
+    }
+    // The units of the rows say nothing of their independence, and Cholesky takes them out; but not of squares that have
+    // underflowed.
+    let smallest = (0..x.n()).map(|n| peak(x.row(n))).fold(f64::INFINITY, f64::min);
+    if smallest > 0.0 && smallest < SMALL_ROW {
+        let scaled: Vec<f64> = (0..x.n())
+            .flat_map(|n| {
+                let unit = peak(x.row(n));
+                x.row(n).iter().map(move |x| x / unit)
+            })
+            .collect();
+        return surely_independent(rows(&scaled, x.n(), x.d()));
     }
     let mut cholesky = Cholesky::new(x.n());
     let kernel = WeightedGram::of(x, &vec![1.0; x.d()]);

@@ -2,9 +2,11 @@
 //! method: the cross-check of the dual flow. Its right-hand side shares nothing with that one: 4d unknowns, plain loops,
 //! no exponentials, no reference. Stiff and slow; only for scales whose weights binary64 can hold.
 
+use super::drive::at_start;
 use super::prepare::{Prepared, peak};
 use super::problem::{Invalid, Problem, Weights};
 use super::stopping::{Goal, Stopping};
+use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Options, Stats, Status};
 use crate::flow::recorder::{Frame, Recorder, Shown};
@@ -163,10 +165,17 @@ pub(super) fn gradient_flow(
     let weights = problem.weights.ok_or(Invalid::NoWeights)?;
     let start = representable(&weights)?;
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
+    at_start(&prepared, problem, options)?;
     let (x, targets) = (problem.x, prepared.reachable(problem.y));
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = Goal { size: peak(&targets), rotated: false, ..goal };
-    let frame = Frame { features: x.d(), samples: x.n(), dim: start.len(), time_unit: 1.0, first: 0.0 };
+    let frame = Frame {
+        features: x.d(),
+        samples: x.n(),
+        dim: start.len(),
+        clock: Clock::new(options.time_unit, 0),
+        first: 0.0,
+    };
     let mut watch = RawWatch {
         recorder: Recorder::new(options, monitor, frame),
         rows: RawRows { problem, targets: &targets },

@@ -144,8 +144,8 @@ impl Reference {
     }
 
     /// β and S at the shifts `z` of one state, times the power of e that makes the largest of them about 1: what they
-    /// are to each other where all of them underflow.
-    pub(super) fn evaluate_relative(&self, z: &[f64], beta: &mut [f64], slope: &mut [f64]) {
+    /// are to each other where all of them underflow. The logarithm of that power.
+    pub(super) fn evaluate_relative(&self, z: &[f64], beta: &mut [f64], slope: &mut [f64]) -> f64 {
         let top = z.iter().enumerate().fold(LOG_ZERO, |top, (i, z)| {
             let (plus, minus) = self.exponents(i, *z);
             top.max(plus).max(minus)
@@ -154,6 +154,7 @@ impl Reference {
         for (k, ((z, beta), slope)) in blocks.enumerate() {
             self.exponents.evaluate(k * BLOCK, z, -top, beta, slope);
         }
+        -top
     }
 
     /// β and S at the shifts `z = 2XᵀΔν`, for several states one after another. Relative error of β a few ulps while

@@ -67,6 +67,11 @@ impl<'p> Stopping<'p> {
         }
     }
 
+    /// Where it stops.
+    pub(super) fn goal(&self) -> Goal {
+        self.goal
+    }
+
     /// Why to stop at β with residual `y − Xβ`, if at all.
     pub(super) fn judge(&mut self, beta: &[f64], residual: &[f64]) -> Option<Status> {
         let largest = if self.goal.rotated { norm(residual) } else { peak(residual) };

@@ -59,10 +59,9 @@ impl<'p, 'i> Watch<'p, 'i> {
         let start = vec![0.0; flow.x.n()];
         match &mut plan {
             Plan::Given { times, done } => {
-                if times.first() == Some(&0.0) {
-                    table.push(&flow.reference, &[0.0], &start);
-                    *done = 1;
-                }
+                // Later ones than 0 may be 0 in the units of the run.
+                *done = times.iter().take_while(|time| **time == 0.0).count();
+                table.push_same(&flow.reference, &times[..*done], &start);
             }
             Plan::Automatic { .. } => table.push(&flow.reference, &[0.0], &start),
         }
@@ -81,11 +80,12 @@ impl<'p, 'i> Watch<'p, 'i> {
                     self.table.push_same(&flow.reference, &times[*done..], state);
                     *done = times.len();
                 }
-                if *done == times.len() { Status::ReachedEnd } else { status }
+                if *done == times.len() { Status::ReachedEnd } else { status.unfinished() }
             }
             Plan::Automatic { segments, reference, first } => {
+                let status = status.unfinished();
                 let Some(end) = segments.last().map(|segment| segment.end) else { return status };
-                let times = spread(*first, end);
+                let times = self.table.told_apart(spread(*first, end));
                 let monitor = self.budget.monitor;
                 let written = replay(&mut self.table, flow.x, reference, segments, &times, monitor);
                 if written == times.len() {
@@ -193,7 +193,8 @@ impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {
         let Self { table, plan, budget, .. } = self;
         match plan {
             Plan::Given { times, done } => {
-                if !rows_inside(table, times, done, flow, step, &mut || budget.is_spent()) {
+                let all = rows_inside(table, times, done, flow, step, &mut || budget.is_spent());
+                if !all || table.is_overflown() {
                     return Action::Stop;
                 }
             }

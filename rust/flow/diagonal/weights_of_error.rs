@@ -115,18 +115,19 @@ impl ErrorWeights {
             *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
         }
         let (beta, slope) = (&mut self.seen[..x.d()], &mut self.weights);
-        if peak(&here.slope) < SMALL {
-            reference.evaluate_relative(&here.shift, beta, slope);
+        let lift = if peak(&here.slope) < SMALL {
+            reference.evaluate_relative(&here.shift, beta, slope)
         } else {
             beta.copy_from_slice(&here.beta);
             slope.copy_from_slice(&here.slope);
-        }
+            0.0
+        };
         let largest = peak(slope);
-        let trace: f64 = slope.iter().zip(&self.column_squares).map(|(s, square)| s * square).sum();
-        let speed = slope.iter().zip(&self.rates).fold(0.0, |speed: f64, (s, g)| speed.max(s * g.abs()));
+        let trace: f64 = slope.iter().zip(&self.column_squares).map(|(s, square)| s / largest * square).sum();
+        let speed = slope.iter().zip(&self.rates).fold(0.0, |speed: f64, (s, g)| speed.max(s / largest * g.abs()));
         // β may be 0 here, at the start it often is. It is then measured by what it will be after the shortest time
         // scale of the flow, 1/‖J‖ ≥ N/trace, or when the exponents have moved by one half, whichever is less.
-        let soon = (speed * self.samples / trace).min(0.5 * largest);
+        let soon = ((speed * self.samples / trace).ln() + lift).exp().min(0.5 * largest);
         let unit = 1.0 / (self.rtol * peak(beta).max(soon));
         for weight in slope {
             *weight = weight.max(INACTIVE * largest) * unit;
@@ -193,7 +194,12 @@ impl ErrorWeights {
             let (plus, minus) = reference.exponents(i, *z);
             let exponent = if *rate > 0.0 { plus } else { minus };
             let room = (self.log_size - exponent).max(0.0) + OVERSHOOT;
-            cap = cap.min(room / (2.0 * rate.abs()));
+            if room < 2.0 * cap * rate.abs() {
+                // What is left of the rate of a fitted coefficient is the rounding of r. It would hold up for ever those
+                // that are far slower, by it and by a step of its own length.
+                let noise: f64 = self.round_off.iter().enumerate().map(|(n, r)| x.row(n)[i].abs() * r).sum();
+                cap = cap.min(room / (2.0 * (rate.abs() - noise / self.samples).max(0.0)));
+            }
         }
         cap
     }

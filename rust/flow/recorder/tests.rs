@@ -1,6 +1,7 @@
 //! The recorder on a run that is known in closed form, `β(t) = 1 − e^{−t}`, with the residual `e^{−t}`.
 
 use super::{Frame, Recorder, Shown};
+use crate::flow::clock::Clock;
 use crate::flow::outcome::AUTOMATIC_ROWS;
 use crate::flow::{Flow, Monitor, Observable, Options, Stats, Status};
 use std::cell::Cell;
@@ -30,7 +31,7 @@ const UNIT: f64 = 4.0;
 
 /// From 0 to 1 by a formula, then in steps of a quarter to `to`, in the time of the run, where it ends with `status`.
 fn run(options: &Options<'_>, monitor: &dyn Monitor, to: f64, status: Status) -> Flow {
-    let frame = Frame { features: 1, samples: 1, dim: 1, time_unit: UNIT, first: 1e-3 };
+    let frame = Frame { features: 1, samples: 1, dim: 1, clock: Clock::new(1.0, -2), first: 1e-3 };
     let mut recorder = Recorder::new(options, monitor, frame);
     let at = |t: f64, state: &mut [f64]| state[0] = (-UNIT * t).exp();
     recorder.start(&mut Decay, &[1.0], (1.0, 1e-12));
