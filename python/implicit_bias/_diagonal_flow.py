@@ -107,7 +107,7 @@ def _growth(net: "DiagonalNetwork", flow: "Flow") -> tuple[Array, Array]:
 
 
 def _product(size: Array, direction: Array) -> Array:
-    """size * direction, and 0 where that has no part in it, whatever its size."""
+    """The product, and 0 where the direction has no part in it, whatever the size."""
     return np.multiply(size, direction, out=np.zeros_like(size), where=direction != 0.0)
 
 
@@ -116,7 +116,7 @@ Scaled = tuple[Array, NDArray[np.int32]]
 
 
 def _sum(a: Array, b: Array) -> Scaled:
-    """a + b, rounded once; what is below 2^-1074 of the larger is none of it."""
+    """The sum, rounded once; what is below 2^-1074 of the larger is none of it."""
     power = np.maximum(np.frexp(a)[1], np.frexp(b)[1])
     with np.errstate(under="ignore"):
         values, more = np.frexp(np.ldexp(a, -power) + np.ldexp(b, -power))

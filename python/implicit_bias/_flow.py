@@ -10,7 +10,6 @@ from ._flow_progress import FlowProgress, reporting
 from ._network import FlowOptions, Network, network
 from ._status import Status
 from ._trajectory import Event, Flow, FlowInterrupted
-from ._validate import Array
 
 #: Numbers that can be kept of every row; `gradient_flow` says what they are.
 OBSERVABLES = ("loss", "residual", "l1_norm", "l2_norm", "max_norm", "potential", "distance")
@@ -183,7 +182,7 @@ def gradient_flow(
         loss=found["loss"],
         observables=found["observables"],
         multipliers=found["multipliers"],
-        events=tuple(Event(time / unit, sample, neuron, kind) for time, sample, neuron, kind in found["events"]),
+        events=tuple(Event(*event) for event in found["events"]),
         status=status,
         message=status.message,
         success=status.at_the_end if times is None else found["t"].size == times.size,

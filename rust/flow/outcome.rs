@@ -169,7 +169,7 @@ impl EventKind {
 /// Something that happened to the pre-activation of one sample in one neuron.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// When, in the time of the flow.
+    /// When, as the caller counts.
     pub time: f64,
     /// Which sample, from 0.
     pub sample: usize,

@@ -213,15 +213,19 @@ impl<'p, 'i> Recorder<'p, 'i> {
     }
 
     /// The result of a run that has ended at `state`, with the rows still missing: those of a flow that does not move any
-    /// more, or those whose times were to be chosen. `status` says why it ended, unless the budget knows better.
+    /// more, or those whose times were to be chosen. `status` says why it ended, unless the budget knows better; events come
+    /// with times of the run.
     pub(crate) fn finish(
         mut self,
         shown: &mut dyn Shown,
         state: &[f64],
         status: Status,
         stats: Stats,
-        events: Vec<Event>,
+        mut events: Vec<Event>,
     ) -> Flow {
+        for event in &mut events {
+            event.time = self.frame.clock.to_caller(event.time);
+        }
         let status = if status.is_stationary() { status } else { self.budget.verdict().unwrap_or(status) };
         let status = match &self.plan {
             Plan::Given { asked, done, .. } => {
