@@ -2,9 +2,9 @@
 //! method: the cross-check of the dual flow. Its right-hand side shares nothing with that one: 4d unknowns, plain loops,
 //! no exponentials, no reference. Stiff and slow; only for scales whose weights binary64 can hold.
 
-use super::prepare::{Prepared, peak};
 use super::clock::Clock;
 use super::drive::at_start;
+use super::prepare::{Prepared, peak};
 use super::problem::{Invalid, Problem, Weights};
 use super::raw_table::{RawTable, predictor, residual, split};
 use super::stopping::{Goal, Stopping};
