@@ -230,7 +230,7 @@ class FlowInterrupted(KeyboardInterrupt):
 
 
 def _product(size: Array, direction: Array) -> Array:
-    """size * direction, and 0 where that has no part in it, whatever its size."""
+    """Product of both, and 0 where `direction` has no part in it, whatever `size` is."""
     return np.multiply(size, direction, out=np.zeros_like(size), where=direction != 0.0)
 
 
@@ -239,7 +239,7 @@ Scaled = tuple[Array, NDArray[np.int32]]
 
 
 def _sum(a: Array, b: Array) -> Scaled:
-    """a + b, rounded once; what is below 2^-1074 of the larger is none of it."""
+    """Sum of both, rounded once; what is below 2^-1074 of the larger is none of it."""
     power = np.maximum(np.frexp(a)[1], np.frexp(b)[1])
     with np.errstate(under="ignore"):
         values, more = np.frexp(np.ldexp(a, -power) + np.ldexp(b, -power))

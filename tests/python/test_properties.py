@@ -201,7 +201,7 @@ def is_a_flow(flow, problem, times, rtol=None):
     else:
         assert flow.success == (n_times == len(times))
         assert flow.t.tolist() == times[:n_times]
-    # The multipliers of tiny rows may exceed the largest float, as those of limits may; coefficients end the run before.
+    # Multipliers of tiny rows may exceed the largest float, as those of limits may; coefficients end the run before.
     assert np.isfinite(flow.beta).all()
     for k in {0, n_times // 2, n_times - 1} & set(range(n_times)):
         residual, rounding = data.residual(flow.beta[k]), data.rounding(flow.beta[k])
@@ -311,7 +311,7 @@ SCALED = ib.DiagonalNetwork.from_scale_shape
 #: Flows at the ends of binary64 that were found to break the law of all flows, and what must come of them.
 BEYOND_FLOATS = {
     "a time of convergence beyond the largest float": (
-        SCALED(1, scale=1e-8), [[0.0], [7.489051748779961e-164], [0.0]], [0.0, 7.489051748779961e-164, 0.0], None, "10^326"
+        SCALED(1, scale=1e-8), [[0.0], [7.489e-164], [0.0]], [0.0, 7.489e-164, 0.0], None, "10^326"
     ),
     "rows closer to each other than the least float": (
         SCALED(1, scale=1e-308, shape=extremes.NEAREST_TO_1), [[1e142]], [1e292], None, "10^-434"

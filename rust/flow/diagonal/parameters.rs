@@ -86,7 +86,7 @@ fn exp_sum(a: f64, b: f64, low: f64) -> f64 {
     let from_b = sum - a;
     let error = (a - (sum - from_b)) + (b - from_b);
     let power = sum.exp();
-    power + power * (error + low)
+    if power.is_finite() { power + power * (error + low) } else { power }
 }
 
 #[cfg(test)]
