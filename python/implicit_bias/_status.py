@@ -51,8 +51,8 @@ _MESSAGES = {
     Status.MAX_SECONDS: "max_seconds passed before the end: raise max_seconds or rtol",
     Status.INTERRUPTED: "interrupted: the rows up to then are kept, call again to compute the rest",
     Status.STEP_TOO_SMALL: (
-        "binary64 cannot go on, the step no longer changes the time or a time or a coefficient is beyond the largest "
-        "float: raise rtol, ask for an earlier last time, or rescale X or y"
+        "binary64 cannot go on: the step no longer changes the time, or a time or a coefficient is beyond the largest "
+        "float; raise rtol, ask for an earlier last time, or rescale X or y"
     ),
 }
 

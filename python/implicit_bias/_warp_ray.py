@@ -102,7 +102,8 @@ def _run(
     state = np.concatenate([base, np.zeros(2 * d + 4)])
     # Starts of 0 need an absolute tolerance, and that the sizes of gradient and value at the end. Before they are known
     # the metric at the base stands in, which is 1e12 where the gradient becomes the logarithm of that.
-    first = np.abs(rhs(0.0, state)) * lengths[-1]
+    with np.errstate(all="ignore"):
+        first = np.abs(rhs(0.0, state)) * lengths[-1]
     if size is None:
         force = float(first[n + 1 : n + 1 + d].max())
         size = force, force * float(np.abs(ray).max()) * float(lengths[-1])

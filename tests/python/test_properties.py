@@ -201,13 +201,15 @@ def is_a_flow(flow, problem, times, rtol=None):
     else:
         assert flow.success == (n_times == len(times))
         assert flow.t.tolist() == times[:n_times]
-    # The multipliers of tiny rows may exceed the largest float, as those of limits may; coefficients end the run first.
+    # Multipliers of tiny rows may exceed the largest float, as those of limits may; coefficients end the run before.
     assert np.isfinite(flow.beta).all()
     for k in {0, n_times // 2, n_times - 1} & set(range(n_times)):
         residual, rounding = data.residual(flow.beta[k]), data.rounding(flow.beta[k])
         # As for a limit; the loss is computed from the same state, of which beta is the rounded value.
-        # With more samples than features it is that of a rotated residual, which mixes the rounding of all rows.
-        noise = 16 * (d + 2) * Fraction(U) * max(rounding) + TINY
+        # With more samples than features it is that of a rotated residual, which mixes the rounding of all rows. A
+        # coefficient that underflows is not 0 in the units of the run.
+        lost = largest(map(Fraction, data.X.ravel().tolist())) * d * TINY
+        noise = 16 * (d + 2) * Fraction(U) * max(rounding) + lost + TINY
         high = sum((abs(r) + noise) ** 2 for r in residual) / (2 * len(data.y))
         low = sum(max(abs(r) - noise, Fraction(0)) ** 2 for r in residual) / (2 * len(data.y))
         found = flow.loss[k]
@@ -217,12 +219,12 @@ def is_a_flow(flow, problem, times, rtol=None):
     # Coefficients are off by rtol a step, and by 1e-7 of the largest of the run where rows are interpolated.
     relative = 32 * U + 100.0 * (rtol or 1e-10) + (1e-7 if times is None else 0.0)
     sizes = np.abs(flow.beta).max(initial=0.0)
-    with np.errstate(over="ignore"):  # there is no bound then
+    with np.errstate(over="ignore", invalid="ignore"):  # there is no bound then
         if flow.multipliers is None:
             # A weight far below its partner is as exact as the larger one: the product is off by rtol times its square.
             # Between the ends of steps at the limit of stability that is many times rtol.
             sizes += 10.0 * max(np.square(w).max(initial=0.0) for w in flow.parameters)
-        reach = np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max()
+        reach = np.nan_to_num(np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max(), nan=np.inf)
     for before, after in pairwise(np.sqrt(2.0 * flow.loss)):
         assert after <= before * (1 + 8 * U) + relative * reach
 
@@ -433,6 +435,64 @@ def the_entropy_of_one_coefficient_is_even_convex_and_never_nan(x, z, log_kappa)
         smaller, larger = function(low, log_kappa), function(high, log_kappa)
         assert smaller <= larger * (1 + 32 * U) + 5e-323
     assert d2q(low, log_kappa) * (1 + 32 * U) + 5e-323 >= d2q(high, log_kappa)
+
+
+# ----------------------------------------------------------------------------------------------------------- the warp
+
+#: Features, points and kappa of a diagonal metric.
+METRICS = st.integers(1, 3).flatmap(
+    lambda d: st.tuples(
+        st.lists(st.lists(extremes.NUMBERS, min_size=d, max_size=d), min_size=1, max_size=3),
+        st.lists(st.one_of(st.floats(1e-8, 1e3), extremes.SCALES), min_size=d, max_size=d),
+    )
+)
+
+
+@law(
+    "warp.hessian_map_residual", "warp.find_warp", "warp.HessianTest", "warp.Warp", examples=40,
+    points_and_kappa=METRICS, inverse=st.booleans(),
+)  # fmt: skip
+def the_diagonal_metric_is_a_hessian_wherever_it_has_one(points_and_kappa, inverse):
+    points, kappa = np.array(points_and_kappa[0]), np.array(points_and_kappa[1])
+
+    def metric(beta):
+        with np.errstate(all="ignore"):  # the function is the user's own, and so are its warnings
+            slope = np.sqrt(4.0 * beta**2 + kappa**2)
+            return np.diag(slope if inverse else 1.0 / slope)
+
+    found = refused(ib.warp.hessian_map_residual, metric, points, inverse=inverse)
+    if found is not None:
+        assert found.residual.shape == found.error.shape == (len(points),)
+        assert np.isfinite([found.residual, found.error]).all()
+        assert (found.error >= 0.0).all()
+        assert (found.residual <= found.error + 64 * U).all()
+    warp = refused(ib.warp.find_warp, metric, points, inverse=inverse)
+    if warp is not None:
+        assert warp.gradient.shape == points.shape
+        for values in (warp.gradient, warp.residual, warp.residual_error, warp.curl, warp.curl_error):
+            assert np.isfinite(values).all()
+
+
+@law(
+    "warp.warped_potential", "warp.commuting_residual", "warp.RayPotential", "warp.CommutingTest", examples=4,
+    points_and_kappa=METRICS, ray=st.lists(st.floats(-10.0, 10.0), min_size=2, max_size=2),
+    s=st.lists(st.floats(0.0, 3.0), min_size=1, max_size=3, unique=True), kappa=st.floats(1e-3, 1e3),
+)  # fmt: skip
+def potentials_on_rays_and_brackets_are_finite_or_refused(points_and_kappa, ray, s, kappa):
+    points = np.array(points_and_kappa[0])
+
+    def metric(beta):
+        return np.diag(1.0 / np.sqrt(4.0 * beta**2 + kappa**2))
+
+    found = refused(ib.warp.warped_potential, metric, ray, sorted(s), rtol=1e-3)
+    if found is not None:
+        assert np.isfinite([found.value, found.value_error, found.log_warp]).all()
+        assert (found.value >= -found.value_error).all()
+    with np.errstate(all="ignore"):
+        brackets = refused(ib.warp.commuting_residual, lambda theta: theta * theta, points)
+    if brackets is not None:
+        assert np.isfinite(brackets.residual).all()
+        assert (brackets.residual <= brackets.residual_error + 64 * U).all()
 
 
 # ------------------------------------------------------------------------------------- sweeps, baselines, data, plots

@@ -43,10 +43,20 @@ pub fn parameters(start: &Weights<'_>, g: &[f64], g_low: &[f64]) -> Parameters {
     for i in 0..d {
         let log = start.log_magnitude[i];
         let pair = |u: f64, v: f64, g: f64, low: f64| {
-            // The magnitude joins the exponent: e^log alone may underflow where e^(log + G) does not.
-            let rising = (u + v) * exp_sum(log, g, low);
-            let falling = (u - v) * exp_sum(log, -g, -low);
-            (0.5 * (rising + falling), 0.5 * (rising - falling))
+            // u ± v may overflow where half of it does not, and halves of subnormal numbers are none.
+            let (before, after) = if u.abs().max(v.abs()) > 1.0 { (0.5, 1.0) } else { (1.0, 0.5) };
+            let (sum, difference) = (before * u + before * v, before * u - before * v);
+            // The magnitude joins the exponent: e^log alone may underflow where e^(log + G) does not. What is not there
+            // does not grow, even by an infinite factor.
+            let grown = |part: f64, g: f64, low: f64| if part == 0.0 { 0.0 } else { part * exp_sum(log, g, low) };
+            let (rising, falling) = (grown(sum, g, low), grown(difference, -g, -low));
+            if rising.is_finite() || falling.is_finite() {
+                return (after * (rising + falling), after * (rising - falling));
+            }
+            // Only where e^log is beyond the largest float, and one of the weights may still be 0: e^(log + |G|) comes last.
+            let top = g.abs();
+            let (rising, falling) = (sum * (g - top).exp(), difference * (-g - top).exp());
+            (grown(rising + falling, top, 0.0), grown(rising - falling, top, 0.0))
         };
         let (u, v) = pair(start.u_plus[i], start.v_plus[i], g[i], g_low[i]);
         u_plus.push(u);
@@ -76,5 +86,37 @@ fn exp_sum(a: f64, b: f64, low: f64) -> f64 {
     let from_b = sum - a;
     let error = (a - (sum - from_b)) + (b - from_b);
     let power = sum.exp();
-    power + power * (error + low)
+    if power.is_finite() { power + power * (error + low) } else { power }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_whose_sum_overflows_have_their_exponents_all_the_same() {
+        let largest = [f64::MAX];
+        let start = Weights {
+            u_plus: &largest,
+            v_plus: &largest,
+            u_minus: &largest,
+            v_minus: &largest,
+            log_magnitude: &[-700.0],
+        };
+        let found = parameters(&start, &[1.0], &[0.0]);
+        let unit = f64::MAX * (-700.0_f64).exp();
+        // u = v: both grow as e^G, and those of the other pair fall. An exponent of -699 is rounded to 1.1e-13.
+        assert!((found.u_plus[0] / (unit * 1.0_f64.exp()) - 1.0).abs() < 1e-12, "{}", found.u_plus[0]);
+        assert!((found.v_minus[0] / (unit * (-1.0_f64).exp()) - 1.0).abs() < 1e-12, "{}", found.v_minus[0]);
+        assert_eq!((found.u_plus[0], found.u_minus[0]), (found.v_plus[0], found.v_minus[0]));
+    }
+
+    #[test]
+    fn weights_beyond_the_largest_float_are_infinite_and_their_partners_of_zero_are_not() {
+        let (one, zero) = ([1.0], [0.0]);
+        let start = Weights { u_plus: &one, v_plus: &zero, u_minus: &zero, v_minus: &zero, log_magnitude: &[800.0] };
+        let found = parameters(&start, &[0.0], &[0.0]);
+        assert_eq!((found.u_plus[0], found.v_plus[0]), (f64::INFINITY, 0.0));
+        assert_eq!((found.u_minus[0], found.v_minus[0]), (0.0, 0.0));
+    }
 }

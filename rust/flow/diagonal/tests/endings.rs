@@ -118,6 +118,40 @@ fn budgets_and_interrupts_leave_the_rows_so_far() {
 }
 
 #[test]
+fn a_coefficient_beyond_the_largest_float_ends_the_rows_and_is_no_success() {
+    let case = Case {
+        n: 1,
+        d: 1,
+        x: vec![1e-150],
+        y: vec![1e190],
+        weights: [const { [1.0] }; 4].map(|w| w.to_vec()),
+        log_magnitude: vec![0.0],
+    };
+    let given = [0.0, 1e-60, 1e300];
+    for times in [None, Some(&given[..])] {
+        for m in [Method::Auto, Method::Radau, Method::Explicit, Method::Weights] {
+            let flow = case.flow(&Options { times, ..method(m) });
+            assert_eq!(flow.status, Status::StepTooSmall, "{m:?}");
+            assert!(flow.beta.len() == flow.times.len() && flow.times.len() == flow.loss.len(), "{m:?}");
+            assert!(flow.times.len() > 1 && flow.beta.iter().all(|beta| beta.is_finite()), "{m:?}: {:?}", flow.beta);
+        }
+    }
+}
+
+#[test]
+fn given_times_are_those_of_the_rows_bit_for_bit_in_any_unit() {
+    // 2^332 is taken out of X and 2^431 out of y; the times come back from neither.
+    let mut case = Case::gaussian(2, 5, -3.0, 11);
+    case.x.iter_mut().for_each(|x| *x *= 1e100);
+    case.y.iter_mut().for_each(|y| *y *= 1e130);
+    let times: Vec<f64> = (1..40).map(|k| 1.9e-230 * f64::from(k).sqrt()).collect();
+    for time_unit in [1.0, 0.3, 230_258.5] {
+        let flow = case.flow(&Options { times: Some(&times), time_unit, ..method(Method::Auto) });
+        assert_eq!((flow.status, &flow.times), (Status::ReachedEnd, &times));
+    }
+}
+
+#[test]
 fn after_the_floor_the_rows_stay() {
     let case = Case::gaussian(3, 10, -1.0, 9);
     let times = [1.0, 1e4, 1e5, 1e300];
