@@ -3,6 +3,7 @@
 mod budget;
 mod clock;
 pub mod diagonal;
+mod invalid;
 mod monitor;
 mod neurons;
 mod observable;
@@ -10,6 +11,7 @@ mod outcome;
 mod recorder;
 mod segment;
 
+pub use invalid::Invalid;
 pub use monitor::{Monitor, Progress};
 pub use neurons::Neurons;
 pub use observable::Observable;

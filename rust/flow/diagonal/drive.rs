@@ -2,14 +2,14 @@
 
 use super::dual::DualFlow;
 use super::prepare::{Prepared, peak};
-use super::problem::{Invalid, Problem};
+use super::problem::Problem;
 use super::raw;
 use super::stopping::{Goal, Stopping, norm};
 use super::table::Table;
 use super::watch::{Plan, Watch};
+use crate::flow::Invalid;
 use crate::flow::budget::Budget;
 use crate::flow::monitor::{Monitor, Way, arrived};
-use crate::flow::observable::Observable;
 use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
 use crate::ode::{self, Explicit, Radau, integrate};
 
@@ -23,8 +23,6 @@ const SEEN: f64 = 0.01;
 const LARGEST_LOG: f64 = 709.0;
 /// At tolerances below this only the method of order 13 is used.
 const SMOOTH: f64 = 1e-8;
-/// What the tolerances may be, as messages say it.
-const RTOL: (f64, f64, &str) = (1e-14, 0.1, "in [1e-14, 0.1], the floor of binary64");
 
 /// The trajectory of gradient flow from `problem.start`, row by row, and why it ended.
 ///
@@ -36,7 +34,7 @@ const RTOL: (f64, f64, &str) = (1e-14, 0.1, "in [1e-14, 0.1], the floor of binar
 /// [`Status`] says why.
 pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
-    validate(problem, options)?;
+    options.validate(problem.x.d())?;
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
     }
@@ -145,28 +143,4 @@ fn time_scale(flow: &DualFlow<'_>) -> f64 {
     flow.x.apply_transposed(&flow.here.residual, &mut rates);
     let fastest = flow.here.slope.iter().zip(flow.norm.column_squares()).map(|(s, square)| s * square).sum::<f64>();
     flow.samples / (2.0 * peak(&rates)).max(fastest)
-}
-
-fn validate(problem: &Problem<'_>, options: &Options<'_>) -> Result<(), Invalid> {
-    let value =
-        |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
-    value("rtol", options.rtol, (RTOL.0..=RTOL.1).contains(&options.rtol), RTOL.2)?;
-    let unit = options.time_unit;
-    value("time_unit", unit, unit.is_normal() && unit > 0.0, "a positive normal number")?;
-    value("tol", options.tol, options.tol >= 0.0 && options.tol < 1.0, "in [0, 1)")?;
-    value("max_steps", 0.0, options.max_steps != Some(0), "at least 1")?;
-    let seconds = options.max_seconds.unwrap_or(1.0);
-    value("max_seconds", seconds, seconds > 0.0, "positive")?;
-    if options.observables.contains(&Observable::Distance) && options.end.len() != problem.x.d() {
-        return Err(Invalid::Length { name: "end", found: options.end.len(), expected: problem.x.d() });
-    }
-    let Some(times) = options.times else { return Ok(()) };
-    value("t", f64::NAN, !times.is_empty(), "not empty")?;
-    let mut last = f64::NEG_INFINITY;
-    for time in times {
-        value("t", *time, time.is_finite() && *time >= 0.0, "finite and at least 0")?;
-        value("t", *time, *time > last, "strictly increasing")?;
-        last = *time;
-    }
-    Ok(())
 }

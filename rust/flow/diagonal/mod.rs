@@ -33,4 +33,4 @@ mod tests;
 
 pub use drive::gradient_flow;
 pub use parameters::{Conserved, Parameters, conserved, parameters};
-pub use problem::{Invalid, Problem, Weights};
+pub use problem::{Problem, Weights};

@@ -4,8 +4,9 @@
 
 use super::drive::at_start;
 use super::prepare::{Prepared, peak};
-use super::problem::{Invalid, Problem, Weights};
+use super::problem::{Problem, Weights};
 use super::stopping::{Goal, Stopping};
+use crate::flow::Invalid;
 use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Options, Stats, Status};
