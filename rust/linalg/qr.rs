@@ -43,39 +43,24 @@ impl RowBasis {
         if peak == 0.0 || !x.data().iter().all(|x| x.is_finite()) {
             return empty;
         }
+        // Pivoting updates every column after every step. Of far more features than samples it needs to see no more than
+        // the triangle of a plain factorization, whose columns are the samples in other coordinates.
+        let tall = (d > n).then(|| Reflections::of(x.as_faer().transpose().to_owned()));
+        let small = tall.as_ref().map_or_else(|| x.as_faer().transpose().to_owned(), Reflections::triangle);
+        let (pivoted, order) = Reflections::pivoted(small);
         let size = n.min(d);
-        let block = BLOCK.min(size);
-        let mut factors = x.as_faer().transpose().to_owned();
-        let mut coefficients = Mat::<f64>::zeros(block, size);
-        let (mut order, mut inverse) = (vec![0_usize; n], vec![0_usize; n]);
-        let mut scratch = Scratch::new(faer::dyn_stack::StackReq::any_of(&[
-            col_pivoting::factor::qr_in_place_scratch::<usize, f64>(d, n, block, Par::Seq, Spec::default()),
-            apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(d, block, size),
-        ]));
-        col_pivoting::factor::qr_in_place(
-            factors.as_mut(),
-            coefficients.as_mut(),
-            &mut order,
-            &mut inverse,
-            Par::Seq,
-            scratch.stack(),
-            Spec::default(),
-        );
-        let least = n.max(d) as f64 * f64::EPSILON * factors[(0, 0)].abs();
-        let rank = (0..size).take_while(|j| factors[(*j, *j)].abs() > least).count();
-        let entry = |k: usize| if k % n < k / n { 0.0 } else { factors[(k / n, k % n)] };
+        let diagonal = |j: usize| pivoted.factors[(j, j)].abs();
+        let least = n.max(d) as f64 * f64::EPSILON * diagonal(0);
+        let rank = (0..size).take_while(|j| diagonal(*j) > least).count();
+        let entry = |k: usize| if k % n < k / n { 0.0 } else { pivoted.factors[(k / n, k % n)] };
         let r = (0..rank * n).map(entry).collect();
         let mut q = vec![0.0; rank * d];
         let mut columns = MatMut::from_column_major_slice_mut(&mut q, d, rank);
         (0..rank).for_each(|j| columns[(j, j)] = 1.0);
-        apply_block_householder_sequence_on_the_left_in_place_with_conj(
-            factors.as_ref().get(.., ..size),
-            coefficients.as_ref(),
-            Conj::No,
-            columns,
-            Par::Seq,
-            scratch.stack(),
-        );
+        pivoted.apply(columns.as_mut().subrows_mut(0, pivoted.factors.nrows()));
+        if let Some(tall) = tall {
+            tall.apply(columns);
+        }
         Self { rank, order, q, r, ..empty }
     }
 
@@ -120,6 +105,71 @@ impl RowBasis {
             let known: f64 = (i + 1..self.rank).map(|j| self.r(i, j) * out[self.order[j]]).sum();
             out[self.order[i]] = (w[i] - known) / self.r(i, i);
         }
+    }
+}
+
+/// The reflections that make a matrix triangular, with the triangle.
+struct Reflections {
+    factors: Mat<f64>,
+    coefficients: Mat<f64>,
+}
+
+impl Reflections {
+    /// `A = Q R`.
+    fn of(a: Mat<f64>) -> Self {
+        let (mut found, block) = Self::room(a);
+        let Self { factors, coefficients } = &mut found;
+        let (n, d) = (factors.nrows(), factors.ncols());
+        let scratch = no_pivoting::factor::qr_in_place_scratch::<f64>(n, d, block, Par::Seq, Spec::default());
+        let mut scratch = Scratch::new(scratch);
+        let stack = scratch.stack();
+        no_pivoting::factor::qr_in_place(factors.as_mut(), coefficients.as_mut(), Par::Seq, stack, Spec::default());
+        found
+    }
+
+    /// `A P = Q R` with column pivoting, and the order of the columns.
+    fn pivoted(a: Mat<f64>) -> (Self, Vec<usize>) {
+        let (mut found, block) = Self::room(a);
+        let Self { factors, coefficients } = &mut found;
+        let (n, d) = (factors.nrows(), factors.ncols());
+        let (mut order, mut inverse) = (vec![0_usize; d], vec![0_usize; d]);
+        let scratch = col_pivoting::factor::qr_in_place_scratch::<usize, f64>(n, d, block, Par::Seq, Spec::default());
+        col_pivoting::factor::qr_in_place(
+            factors.as_mut(),
+            coefficients.as_mut(),
+            &mut order,
+            &mut inverse,
+            Par::Seq,
+            Scratch::new(scratch).stack(),
+            Spec::default(),
+        );
+        (found, order)
+    }
+
+    fn room(factors: Mat<f64>) -> (Self, usize) {
+        let size = factors.nrows().min(factors.ncols());
+        let block = BLOCK.min(size.max(1));
+        (Self { factors, coefficients: Mat::zeros(block, size) }, block)
+    }
+
+    /// `R`, square, of a matrix with more rows than columns.
+    fn triangle(&self) -> Mat<f64> {
+        let n = self.factors.ncols();
+        Mat::from_fn(n, n, |i, j| if i <= j { self.factors[(i, j)] } else { 0.0 })
+    }
+
+    /// `T ← Q T`.
+    fn apply(&self, columns: MatMut<'_, f64>) {
+        let (n, block, size) = (self.factors.nrows(), self.coefficients.nrows(), self.coefficients.ncols());
+        let scratch = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n, block, columns.ncols());
+        apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            self.factors.as_ref().get(.., ..size),
+            self.coefficients.as_ref(),
+            Conj::No,
+            columns,
+            Par::Seq,
+            Scratch::new(scratch).stack(),
+        );
     }
 }
 
