@@ -166,18 +166,18 @@ fn non_negative(columns: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
         // Leave out, one after another, the coefficients that the unconstrained fit would make negative.
         while let Some(fit) = unconstrained(columns, &passive, b) {
             let blocked = passive.iter().zip(&fit).filter(|(_, c)| **c <= 0.0);
-            let step = blocked.map(|(j, c)| coefficient[*j] / (coefficient[*j] - c)).fold(1.0_f64, f64::min);
+            // 0/0 is no way at all.
+            let steps = blocked.map(|(j, c)| ((coefficient[*j] / (coefficient[*j] - c)).max(0.0), *j));
+            let Some((step, first)) = steps.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+                passive.iter().zip(&fit).for_each(|(j, c)| coefficient[*j] = *c);
+                break;
+            };
             for (j, c) in passive.iter().zip(&fit) {
                 coefficient[*j] += step * (c - coefficient[*j]);
             }
-            if step >= 1.0 {
-                break;
-            }
-            let before = passive.len();
+            // The one that blocks is 0 there, whatever rounding says: left in, it would end the search at no minimum.
+            coefficient[first] = 0.0;
             passive.retain(|j| coefficient[*j] > 0.0);
-            if passive.len() == before {
-                break;
-            }
         }
         residual.copy_from_slice(b);
         for j in &passive {

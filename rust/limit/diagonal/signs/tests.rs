@@ -15,7 +15,7 @@ fn one_sided(x: &[f64], y: &[f64], log_a: f64) -> Problem {
 #[test]
 fn non_negative_least_squares_satisfies_its_optimality_conditions() {
     let mut random = Random(31);
-    for case in 0..200 {
+    for case in 0..5000 {
         let (n, columns) = (1 + case % 6, 1 + case % 9);
         let a: Vec<Vec<f64>> = (0..columns).map(|_| random.vector(n)).collect();
         let b = random.vector(n);
