@@ -8,11 +8,11 @@ use super::outcome::{Event, Flow, Options, Stats, Status};
 use super::segment::{Segment, nodes, spread};
 use std::rc::Rc;
 
-/// States that are shown together, so that they go through the data together.
-const BATCH: usize = 16;
-/// Rows that an interrupted run without requested times still writes between its first and its last: one batch, for a
+/// States that are shown together, so that they go through the data together: enough for a general product.
+const BATCH: usize = 32;
+/// Rows that an interrupted run without requested times still writes between its first and its last: half a batch, for a
 /// Ctrl-C is to be answered within a fifth of a second.
-const HASTY_ROWS: usize = BATCH - 1;
+const HASTY_ROWS: usize = BATCH / 2 - 1;
 
 /// What a row shows of a state.
 pub(crate) trait Shown {

@@ -107,7 +107,7 @@ fn whoever_presses_ctrl_c_gets_a_few_rows_and_the_last_one() {
     let impatient = || asked.replace(asked.get() + 1) >= 2;
     let flow = run(&Options::default(), &impatient, 8.0, Status::Converged);
     assert_eq!(flow.status, Status::Interrupted);
-    assert!((34..=48).contains(&flow.times.len()), "{} rows", flow.times.len());
+    assert!((66..=80).contains(&flow.times.len()), "{} rows", flow.times.len());
     assert_eq!(flow.times.last(), Some(&(8.0 * UNIT)));
     assert!(flow.times.windows(2).all(|pair| pair[0] < pair[1]));
 }
