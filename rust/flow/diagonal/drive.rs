@@ -32,7 +32,7 @@ const RTOL: (f64, f64, &str) = (1e-14, 0.1, "in [1e-14, 0.1], the floor of binar
 /// [`Status`] says why.
 pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
-    validate(problem, options)?;
+    validate_options(options, problem.x.d())?;
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
     }
@@ -120,7 +120,8 @@ fn first_time(flow: &DualFlow<'_>) -> f64 {
     0.01 * flow.samples / (2.0 * peak(&rates)).max(fastest)
 }
 
-fn validate(problem: &Problem<'_>, options: &Options<'_>) -> Result<(), Invalid> {
+/// The first option outside its interval, for data of `features` columns.
+pub(crate) fn validate_options(options: &Options<'_>, features: usize) -> Result<(), Invalid> {
     let value =
         |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
     value("rtol", options.rtol, (RTOL.0..=RTOL.1).contains(&options.rtol), RTOL.2)?;
@@ -128,8 +129,8 @@ fn validate(problem: &Problem<'_>, options: &Options<'_>) -> Result<(), Invalid>
     value("max_steps", 0.0, options.max_steps != Some(0), "at least 1")?;
     let seconds = options.max_seconds.unwrap_or(1.0);
     value("max_seconds", seconds, seconds > 0.0, "positive")?;
-    if options.observables.contains(&Observable::Distance) && options.end.len() != problem.x.d() {
-        return Err(Invalid::Length { name: "end", found: options.end.len(), expected: problem.x.d() });
+    if options.observables.contains(&Observable::Distance) && options.end.len() != features {
+        return Err(Invalid::Length { name: "end", found: options.end.len(), expected: features });
     }
     let Some(times) = options.times else { return Ok(()) };
     value("t", f64::NAN, !times.is_empty(), "not empty")?;

@@ -32,5 +32,6 @@ mod weights_of_error;
 mod tests;
 
 pub use drive::gradient_flow;
+pub(crate) use drive::validate_options;
 pub use parameters::{Conserved, Parameters, conserved, parameters};
 pub use problem::{Invalid, Problem, Weights};
