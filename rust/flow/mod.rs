@@ -2,6 +2,7 @@
 
 mod budget;
 pub mod diagonal;
+pub mod fully_connected;
 mod monitor;
 mod neurons;
 mod observable;
