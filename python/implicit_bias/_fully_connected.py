@@ -239,8 +239,8 @@ class FullyConnectedNetwork(Network):
         Examples
         --------
         >>> import implicit_bias as ib
-        >>> ib.FullyConnectedNetwork.from_scale_shape([0.0, 2.0], scale=1.0).potential().z
-        array([ 0. , -1.5])
+        >>> ib.FullyConnectedNetwork.from_scale_shape([3.0, 4.0], scale=1.0).potential().z.round(6)
+        array([-0.9, -1.2])
         """
         one = self._one_neuron
         if one is None:
