@@ -256,7 +256,8 @@ class FullyConnectedNetwork(Network):
     def _one_neuron(self) -> OneNeuron | None:
         """What [A] Theorem 2 and Proposition 1 speak of."""
         with np.errstate(over="ignore", under="ignore"):
-            unit = float(np.exp(self.log_magnitude))
+            # Beyond that the squares of the weights are no floats: δ says so.
+            unit = min(float(np.exp(self.log_magnitude)), 1e200)
         if self.a.size == 1:
             a, w = float(self.a[0]), self.W[0]
             size, direction = _polar(w)

@@ -61,6 +61,10 @@ class Span(NamedTuple):
 
 def potential(one: "OneNeuron", sign: float) -> NeuronPotential:
     r"""Q of one neuron whose outer weight ends with `sign` times its first sign: ∇Q = 3/2 sign(a)(w - w(0))."""
+    if not np.isfinite(one.delta):
+        raise ValueError(
+            f"log_magnitude must be such that the squares of the weights are floats: got delta = {one.delta}"
+        )
     a_sign = sign * (1.0 if one.a >= 0.0 else -1.0)
     return NeuronPotential(one.delta, -1.5 * a_sign * one.w)
 
@@ -119,7 +123,7 @@ def _undecided(one: "OneNeuron", X: Array, y: Array) -> bool:
     For δ > 0 it does not, a² ≥ δ. Nor does it where the start is better than β = 0: the loss would have to grow.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        if one.delta > DELTA * (one.a**2 + float(np.square(one.w).sum())):
+        if one.delta > DELTA * (one.a * one.a + float(np.square(one.w).sum())):
             return False
         start, zero = np.linalg.norm(y - X @ (one.a * one.w)), np.linalg.norm(y)
     return not start < (1.0 - max(X.shape) * np.finfo(float).eps) * zero

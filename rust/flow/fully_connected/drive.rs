@@ -7,6 +7,7 @@ use super::problem::Problem;
 use super::raw;
 use super::span::SpanFlow;
 use super::stopping::Stopping;
+use super::units::peak;
 use crate::flow::diagonal::{Invalid, validate_options};
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
@@ -22,6 +23,8 @@ const SMOOTH: f64 = 1e-8;
 /// 300 of them, and a mild stiffness that keeps a step just inside the stability region (wide layers, one of which is far
 /// larger than the other) is not noticed by comparing slopes: 5,600 steps where the implicit method takes 40.
 const PATIENCE: u64 = 400;
+/// Logarithm of the largest weight whose square is a float.
+const LARGEST: f64 = 354.8;
 /// Something begins to be seen when a weight has moved by this.
 const SEEN: f64 = 0.01;
 
@@ -38,14 +41,16 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
     }
+    let neurons = problem.neurons;
+    let largest = neurons.log_magnitude + peak(neurons.a).max(peak(neurons.w)).ln();
     let prepared = Prepared::of(problem, false);
     if monitor.interrupted() {
         return Ok(Flow::interrupted(options));
     }
     let mut state = prepared.start();
-    if !state.iter().all(|z| z.is_finite()) {
+    if largest > LARGEST || !state.iter().all(|z| z.is_finite()) {
         let expected = "such that the squares of the weights, in the units of y per unit of X, are floats";
-        return Err(Invalid::Value { name: "log_magnitude", found: problem.neurons.log_magnitude, expected });
+        return Err(Invalid::Value { name: "log_magnitude", found: neurons.log_magnitude, expected });
     }
     let mut run = Run::new(problem, &prepared, options, monitor, &state);
     let (size, goal) = (run.watch.stopping.largest, run.watch.stopping.goal);
