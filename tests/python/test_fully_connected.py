@@ -118,8 +118,8 @@ def test_the_closed_form_is_where_the_flow_goes(n, d, seed, shape, log_scale, si
     # The flow ends where a residual of 1e-13 is left, β is off by that over the least singular value.
     condition = np.linalg.cond(X)
     assert gap(flow.beta[-1], end.beta) < 1e-10 + 1e-12 * condition
-    # [A] Theorem 2 for δ >= 0, and for δ < 0 with the sign that a ends with. There β = w √(‖w‖² - |δ|) knows its gradient,
-    # 3/2 w, |δ|/a² times better than the gradient knows β.
+    # [A] Theorem 2 for δ >= 0, and for δ < 0 with the sign that a ends with. There β = w √(‖w‖² - |δ|) knows its
+    # gradient, 3/2 w, |δ|/a² times better than the gradient knows β.
     delta, x = net.potential().delta, np.linalg.norm(end.beta)
     loss = 1.0 if delta >= 0.0 else 1.0 - delta * (math.hypot(x, delta / 2) - delta / 2) / x**2
     assert end.kkt.stationarity < 1e-10 * loss

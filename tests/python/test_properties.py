@@ -611,8 +611,11 @@ ELSEWHERE_NAMES = {
 }
 
 
-#: What has a file of tests of its own: test_warp and test_neuron_potential.
-ELSEWHERE_GROUPS = ("warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron")
+#: What has a file of tests of its own: test_warp, test_neuron_potential and test_fully_connected.
+ELSEWHERE_GROUPS = (
+    *("warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron"),
+    *("FullyConnectedNetwork", "NeuronParameters", "Balancedness"),
+)
 
 
 def test_every_public_name_has_a_law():
