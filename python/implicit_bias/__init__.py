@@ -13,6 +13,7 @@ from ._diagonal import DiagonalNetwork
 from ._diagonal_flow import ConservedQuantities, Parameters
 from ._flow import gradient_flow
 from ._flow_progress import FlowProgress
+from ._fully_connected import Balancedness, FullyConnectedNetwork, NeuronParameters
 from ._limit import check_kkt, limit, limit_path
 from ._neuron_potential import NeuronPotential
 from ._potential import HyperbolicEntropy
@@ -24,16 +25,19 @@ from ._sweep import SweepInterrupted, SweepResult, sweep
 from ._trajectory import Event, Flow, FlowInterrupted
 
 __all__ = [
+    "Balancedness",
     "ConservedQuantities",
     "DiagonalNetwork",
     "Event",
     "Flow",
     "FlowInterrupted",
     "FlowProgress",
+    "FullyConnectedNetwork",
     "HyperbolicEntropy",
     "KKTReport",
     "Limit",
     "LimitPath",
+    "NeuronParameters",
     "NeuronPotential",
     "Parameters",
     "SaddleToSaddle",

@@ -23,6 +23,8 @@ __all__ = [
     "diagonal_potential",
     "dq_diagonal",
     "dq_neuron",
+    "fully_connected_flow",
+    "fully_connected_parameters",
     "log_ab_from_kappa",
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
@@ -145,3 +147,27 @@ def diagonal_distance_bound(
     beta: _Array,
     n_jobs: int,
 ) -> _Array: ...
+def fully_connected_flow(
+    X: _Array,
+    y: _Array,
+    start: tuple[_Array, _Array, float],
+    end: _Array | None,
+    times: _Array | None,
+    time_unit: float,
+    rtol: float,
+    tol: float,
+    method: str,
+    max_steps: int | None,
+    max_seconds: float | None,
+    observables: list[str],
+    save_beta: bool,
+    progress: Callable[[float, float, int, float], None] | None,
+    n_jobs: int,
+) -> _Flow: ...
+def fully_connected_parameters(
+    X: _Array,
+    y: _Array,
+    start: tuple[_Array, _Array, float],
+    states: _Array,
+    n_jobs: int,
+) -> tuple[_Array, _Array]: ...

@@ -1,7 +1,7 @@
 """Data of the published experiments, drawn again from their recipes."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,6 +122,27 @@ def azulay_q_check() -> SparseRegression:
     random = np.random.RandomState(1993)
     _azulay_draw(random, n_samples=100, n_features=1000)
     return _azulay_draw(random, n_samples=10, n_features=100)
+
+
+class NeuronStart(NamedTuple):
+    """A start of one linear neuron, by the arguments of `FullyConnectedNetwork.from_scale_shape`."""
+
+    orientation: Array
+    scale: float
+    shape: float
+    sign: int
+
+
+def azulay_single_neuron() -> tuple[SparseRegression, list[NeuronStart]]:
+    """Data and the six starts of the paper's experiment with one linear neuron: the stream goes on after the data."""
+    random, starts = np.random.RandomState(1993), []
+    data = _azulay_draw(random, n_samples=100, n_features=1000)
+    for shape in (0.0, 0.5, 0.95):
+        for scale in (0.01, 0.1):
+            orientation = random.standard_normal((1, 1000))[0]
+            sign = 1 if random.standard_normal((1, 1)).item() > 0.0 else -1
+            starts.append(NeuronStart(orientation, scale, shape, sign))
+    return data, starts
 
 
 def _azulay_draw(random: "np.random.RandomState", n_samples: int, n_features: int) -> SparseRegression:

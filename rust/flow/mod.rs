@@ -3,6 +3,7 @@
 mod budget;
 mod clock;
 pub mod diagonal;
+pub mod fully_connected;
 mod invalid;
 mod monitor;
 mod neurons;

@@ -4,20 +4,21 @@
 use super::budget::Budget;
 use super::clock::Clock;
 use super::monitor::{Monitor, Progress, Way, arrived};
-use super::observable::{Columns, Row};
+use super::observable::{Columns, Observable, Row};
 use super::outcome::{Event, Flow, Options, Stats, Status};
 use super::segment::{Segment, nodes, spread};
 use std::rc::Rc;
 
-/// States that are shown together, so that they go through the data together.
-const BATCH: usize = 16;
-/// Rows that an interrupted run without requested times still writes between its first and its last: one batch, for a
+/// States that are shown together, so that they go through the data together: enough for a general product.
+const BATCH: usize = 32;
+/// Rows that an interrupted run without requested times still writes between its first and its last: half a batch, for a
 /// Ctrl-C is to be answered within a fifth of a second.
-const HASTY_ROWS: usize = BATCH - 1;
+const HASTY_ROWS: usize = BATCH / 2 - 1;
 
 /// What a row shows of a state.
 pub(crate) trait Shown {
-    /// β and the residual `r_n = y_n − f(x_n)`, original rows and units, of states one after another.
+    /// β and the residual `r_n = y_n − f(x_n)`, original rows and units, of states one after another. No room for β is no
+    /// wish to see it.
     fn show(&mut self, states: &[f64], beta: &mut [f64], residual: &mut [f64]);
 
     /// `max|r|` as the stopping rule sees it: y projected onto what can be fitted.
@@ -83,6 +84,8 @@ pub(crate) struct Recorder<'p, 'i> {
     way: Way,
     columns: Columns<'p>,
     save_beta: bool,
+    /// Rows are asked for numbers of β; otherwise only the last row has to have one.
+    shows_beta: bool,
     flow: Flow,
     /// A row had a coefficient beyond the largest float: neither it nor any later one is written.
     overflown: bool,
@@ -106,10 +109,16 @@ impl<'p, 'i> Recorder<'p, 'i> {
             way: Way::of_residuals(1.0, 1.0),
             columns: Columns::new(options.observables, options.end),
             save_beta: options.save_beta,
+            shows_beta: options.save_beta || options.observables.iter().any(|o| *o != Observable::Loss),
             flow: Flow::empty(),
             overflown: false,
             residual: f64::NAN,
         }
+    }
+
+    /// True where rows are asked for at times of the caller's own.
+    pub(crate) fn is_given(&self) -> bool {
+        matches!(self.plan, Plan::Given { .. })
     }
 
     /// The last time of the run; where it goes on until it has converged, the last one that the caller can be told.
@@ -237,6 +246,12 @@ impl<'p, 'i> Recorder<'p, 'i> {
             }
             Plan::Automatic { .. } => self.write_automatic(shown, state, status.unfinished()),
         };
+        if !self.shows_beta && !self.flow.states.is_empty() {
+            let mut residual = vec![0.0; self.frame.samples];
+            self.flow.beta.resize(self.frame.features, 0.0);
+            shown.show(&self.flow.states, &mut self.flow.beta, &mut residual);
+            self.overflown |= !self.flow.beta.iter().all(|beta| beta.is_finite());
+        }
         // A run whose rows end early, at a number that binary64 cannot hold, has not come to any other end.
         let status = if self.overflown { Status::StepTooSmall } else { status };
         let monitor = self.budget.monitor;
@@ -287,11 +302,13 @@ impl<'p, 'i> Recorder<'p, 'i> {
     /// One row for each of `times`, of the caller, up to the first that binary64 cannot hold.
     fn push(&mut self, shown: &mut dyn Shown, times: &[f64], states: &[f64]) {
         let Frame { features, samples, dim, .. } = self.frame;
-        let mut beta = vec![0.0; times.len() * features];
+        let width = if self.shows_beta { features } else { 0 };
+        let mut beta = vec![0.0; times.len() * width];
         let mut residual = vec![0.0; times.len() * samples];
         shown.show(states, &mut beta, &mut residual);
-        let rows = beta.chunks_exact(features).zip(residual.chunks_exact(samples)).zip(states.chunks_exact(dim));
-        for (time, ((beta, residual), state)) in times.iter().zip(rows) {
+        let rows = residual.chunks_exact(samples).zip(states.chunks_exact(dim)).enumerate();
+        for (time, (k, (residual, state))) in times.iter().zip(rows) {
+            let beta = &beta[k * width..(k + 1) * width];
             self.overflown |= !beta.iter().all(|beta| beta.is_finite());
             if self.overflown {
                 return;

@@ -76,9 +76,9 @@ impl ShiftedLu {
     }
 }
 
-/// `P (shift I − J) = L U` in one square, `L` with a unit diagonal.
+/// `P A = L U` in one square, `L` with a unit diagonal.
 #[derive(Clone, Debug)]
-struct Lu<T: ComplexField> {
+pub(crate) struct Lu<T: ComplexField> {
     factors: Mat<T>,
     permutation: Vec<usize>,
     inverse_permutation: Vec<usize>,
@@ -87,7 +87,8 @@ struct Lu<T: ComplexField> {
 }
 
 impl<T: ComplexField + Copy> Lu<T> {
-    fn new(n: usize) -> Self {
+    /// Workspace for matrices of size `n`.
+    pub(crate) fn new(n: usize) -> Self {
         Self {
             factors: Mat::zeros(n, n),
             permutation: (0..n).collect(),
@@ -97,14 +98,29 @@ impl<T: ComplexField + Copy> Lu<T> {
         }
     }
 
+    /// Factor `shift I − J`.
     fn factor(&mut self, j: &SquareMatrix, shift: T, lift: impl Fn(f64) -> T, is_finite: impl Fn(T) -> bool) -> bool {
-        let n = j.n();
-        for k in 0..n {
+        for k in 0..j.n() {
             for (out, entry) in self.factors.as_mut().col_mut(k).iter_mut().zip(j.column(k)) {
                 *out = lift(-entry);
             }
             self.factors[(k, k)] = shift + self.factors[(k, k)];
         }
+        self.factor_in_place(is_finite)
+    }
+
+    /// Factor the matrix of these entries. False if it is singular to working precision or not finite.
+    pub(crate) fn factor_entries(&mut self, entry: impl Fn(usize, usize) -> T, is_finite: impl Fn(T) -> bool) -> bool {
+        for k in 0..self.factors.ncols() {
+            for (i, out) in self.factors.as_mut().col_mut(k).iter_mut().enumerate() {
+                *out = entry(i, k);
+            }
+        }
+        self.factor_in_place(is_finite)
+    }
+
+    fn factor_in_place(&mut self, is_finite: impl Fn(T) -> bool) -> bool {
+        let n = self.factors.ncols();
         let finite = (0..n).all(|k| self.factors.as_ref().col(k).iter().all(|entry| is_finite(*entry)));
         if !finite {
             return false;
@@ -120,13 +136,14 @@ impl<T: ComplexField + Copy> Lu<T> {
         (0..n).all(|k| is_finite(self.factors[(k, k)]) && is_finite(recip(&self.factors[(k, k)])))
     }
 
-    /// Solve for the right-hand side `b(i)` into `work`.
-    fn solve(&mut self, b: impl Fn(usize) -> T) {
+    /// The solution for the right-hand side `b(i)`, which is kept in `work`.
+    pub(crate) fn solve(&mut self, b: impl Fn(usize) -> T) -> &Mat<T> {
         for (i, from) in self.permutation.iter().enumerate() {
             self.work[(i, 0)] = b(*from);
         }
         solve_unit_lower_triangular_in_place(self.factors.as_ref(), self.work.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(self.factors.as_ref(), self.work.as_mut(), Par::Seq);
+        &self.work
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `X diag(s) Xᵀ` | [`WeightedGram`] |
 //! | `H = L Lᵀ`, its solves and its condition | [`Cholesky`] |
 //! | an orthonormal basis of the row space, rank, least squares | [`RowBasis`], [`ThinQr`] |
+//! | singular values and vectors | [`ThinSvd`] |
 //! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
 //! | the same for any `A` | [`ShiftedLu`] |
 //!
@@ -43,15 +44,18 @@ mod square;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod thin_svd;
 mod tridiagonal;
 mod tridiagonal_lu;
 mod weighted_qr;
 
 pub use cholesky::Cholesky;
+pub(crate) use dense_lu::Lu;
 pub use dense_lu::ShiftedLu;
 pub use gram::WeightedGram;
 pub(crate) use norm::norm;
 pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
 pub use square::SquareMatrix;
+pub use thin_svd::ThinSvd;
 pub use tridiagonal::SymmetricTridiagonal;

@@ -4,6 +4,7 @@
 //! Golub & Van Loan, *Matrix Computations*, 4th ed., §5.2.2 (`‖QᵀQ − I‖ ≤ c n d u`), §5.4.2 (column pivoting and rank).
 
 use super::Rows;
+use super::blocks::{for_each_row_block, worth_threads};
 use super::scratch::Scratch;
 use super::shape::agree;
 use faer::linalg::householder::{
@@ -17,6 +18,8 @@ use faer::{Conj, Mat, MatMut, Par, Spec};
 
 /// Householder vectors applied together.
 const BLOCK: usize = 32;
+/// Columns of one block of a matrix that is rotated.
+const COLUMN_BLOCK: usize = 256;
 
 /// `Xᵀ P = Q R` with column pivoting: an orthonormal basis of the row space of `X`.
 ///
@@ -229,8 +232,34 @@ impl ThinQr {
         b.truncate(size);
         b
     }
-}
 
+    /// Number of rows of `X`, and of `T` below.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.factors.nrows()
+    }
+
+    /// `T ← Q T` with the whole orthogonal factor, in place, for a row-major `T` of `width` columns. Blocks of columns go to
+    /// the current pool.
+    pub fn rotate_back(&self, rows: &mut [f64], width: usize) {
+        let (n, block, size) = (self.factors.nrows(), self.coefficients.nrows(), self.coefficients.ncols());
+        agree("entries of T", rows.len(), n * width);
+        let factors = self.factors.as_ref().get(.., ..size);
+        let columns = MatMut::from_row_major_slice_mut(rows, n, width).transpose_mut();
+        for_each_row_block(columns, COLUMN_BLOCK, worth_threads(2 * n * width * size), &|_, part| {
+            let part = part.transpose_mut();
+            let request = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n, block, part.ncols());
+            apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                factors,
+                self.coefficients.as_ref(),
+                Conj::No,
+                part,
+                Par::Seq,
+                Scratch::new(request).stack(),
+            );
+        });
+    }
+}
 /// View `data` as `n × d`; the lengths agree by construction.
 fn rows_of(data: &[f64], n: usize, d: usize) -> Rows<'_> {
     let Some(rows) = Rows::new(data, n, d) else { unreachable!("{} numbers are not {n} x {d}", data.len()) };

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
 use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
-use crate::flow::{Method, Observable, Options, Stats};
+use crate::flow::{Flow, Method, Observable, Options, Stats};
 use crate::limit::diagonal;
 
 /// The trajectory from one start.
@@ -68,36 +68,49 @@ pub fn diagonal_flow<'py>(
         gradient_flow(&problem, &Options { end: &end, max_seconds, ..options.clone() }, monitor)
     })?;
     let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
+    let d = x.d();
+    let (count, weights) = (flow.beta.len() / d, method == Method::Weights);
+    // The path that was integrated: G, or the weights.
+    let path = if weights {
+        PyArray1::from_slice(py, &flow.states).reshape([count, 4, d])?.into_any()
+    } else {
+        PyArray1::from_slice(py, &flow.dual).reshape([count, d])?.into_any()
+    };
+    let multipliers = if weights { None } else { Some(matrix(py, flow.multipliers.clone(), count, x.n())?) };
+    let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
+    out.set_item("path", path)?;
+    out.set_item("multipliers", multipliers)?;
+    Ok(out)
+}
+
+/// What the result of every model says.
+pub fn flow_out<'py>(
+    py: Python<'py>,
+    flow: Flow,
+    observables: &[Observable],
+    features: usize,
+    seconds: f64,
+    interruption: Option<PyErr>,
+) -> PyResult<Bound<'py, PyDict>> {
     // Rows to look at are what somebody who pressed Ctrl-C gets; any other error is the caller's own.
     let interrupted = match interruption {
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
         found => found.is_some(),
     };
-    let stats = stats_out(py, &flow.stats, clock.elapsed().as_secs_f64())?;
-    let d = x.d();
-    let count = flow.beta.len() / d;
-    let weights = method == Method::Weights;
     let out = PyDict::new(py);
+    let count = flow.beta.len() / features;
     out.set_item("t", vector(py, flow.times))?;
-    out.set_item("beta", matrix(py, flow.beta, count, d)?)?;
+    out.set_item("beta", matrix(py, flow.beta, count, features)?)?;
     out.set_item("loss", vector(py, flow.loss))?;
     let columns = PyDict::new(py);
     for (observable, column) in observables.iter().zip(flow.observables) {
         columns.set_item(observable.name(), vector(py, column))?;
     }
     out.set_item("observables", columns)?;
-    // The path that was integrated: G, or the weights.
-    let path = if weights {
-        PyArray1::from_vec(py, flow.states).reshape([count, 4, d])?.into_any()
-    } else {
-        PyArray1::from_vec(py, flow.dual).reshape([count, d])?.into_any()
-    };
-    out.set_item("path", path)?;
-    out.set_item("multipliers", if weights { None } else { Some(matrix(py, flow.multipliers, count, x.n())?) })?;
     let events = flow.events.iter().map(|event| (event.time, event.sample, event.neuron, event.kind.name()));
     out.set_item("events", PyList::new(py, events)?)?;
     out.set_item("status", flow.status.name())?;
-    out.set_item("stats", stats)?;
+    out.set_item("stats", stats_out(py, &flow.stats, seconds)?)?;
     out.set_item("interrupted", interrupted)?;
     Ok(out)
 }
@@ -134,12 +147,14 @@ fn weights_in<'a>(arrays: &'a WeightArrays<'_>) -> PyResult<Weights<'a>> {
     })
 }
 
-fn observable(name: &str) -> PyResult<Observable> {
+/// The observable of that name.
+pub fn observable(name: &str) -> PyResult<Observable> {
     Observable::named(name)
         .ok_or_else(|| PyValueError::new_err(format!("observables must be known names: got '{name}'")))
 }
 
-fn named(method: &str) -> PyResult<Method> {
+/// The method of that name.
+pub fn named(method: &str) -> PyResult<Method> {
     match method {
         "auto" => Ok(Method::Auto),
         "radau" => Ok(Method::Radau),

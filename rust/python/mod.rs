@@ -5,6 +5,7 @@
 mod cancel;
 mod convert;
 mod flow;
+mod fully_connected;
 mod interrupt;
 mod limit;
 mod pools;
@@ -22,6 +23,8 @@ mod _core {
     use super::cancel::Cancellation;
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
+    #[pymodule_export]
+    use super::fully_connected::{fully_connected_flow, fully_connected_parameters};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]

@@ -71,16 +71,19 @@ def results():
 
 def test_the_public_names_are_these():
     assert set(ib.__all__) == {
+        "Balancedness",
         "ConservedQuantities",
         "DiagonalNetwork",
         "Event",
         "Flow",
         "FlowInterrupted",
         "FlowProgress",
+        "FullyConnectedNetwork",
         "HyperbolicEntropy",
         "KKTReport",
         "Limit",
         "LimitPath",
+        "NeuronParameters",
         "NeuronPotential",
         "Parameters",
         "SaddleToSaddle",

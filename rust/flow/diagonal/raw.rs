@@ -103,10 +103,13 @@ struct RawRows<'p> {
 impl Shown for RawRows<'_> {
     fn show(&mut self, states: &[f64], beta: &mut [f64], residuals: &mut [f64]) {
         let Problem { x, y, .. } = *self.problem;
-        let rows = beta.chunks_exact_mut(x.d()).zip(residuals.chunks_exact_mut(x.n()));
-        for (state, (beta, r)) in states.chunks_exact(4 * x.d()).zip(rows) {
-            beta.copy_from_slice(&predictor(state));
-            residual(x, y, beta, r);
+        let states = states.chunks_exact(4 * x.d());
+        for (k, (state, r)) in states.zip(residuals.chunks_exact_mut(x.n())).enumerate() {
+            let row = predictor(state);
+            residual(x, y, &row, r);
+            if !beta.is_empty() {
+                beta[k * x.d()..(k + 1) * x.d()].copy_from_slice(&row);
+            }
         }
     }
 

@@ -102,13 +102,21 @@ fn only_the_last_row_is_kept_where_the_others_are_not_wanted() {
 }
 
 #[test]
+fn the_last_row_has_a_beta_though_no_number_of_it_was_asked_for() {
+    let options = Options { save_beta: false, ..Options::default() };
+    let flow = run(&options, &|| false, 8.0, Status::Converged);
+    assert_eq!(flow.beta, [1.0 - (-8.0 * UNIT).exp()]);
+    assert_eq!((flow.states.len(), flow.loss.len()), (1, AUTOMATIC_ROWS));
+}
+
+#[test]
 fn whoever_presses_ctrl_c_gets_a_few_rows_and_the_last_one() {
     // Asked before the first batch of rows, and so on: the third answer is yes.
     let asked = Cell::new(0);
     let impatient = || asked.replace(asked.get() + 1) >= 2;
     let flow = run(&Options::default(), &impatient, 8.0, Status::Converged);
     assert_eq!(flow.status, Status::Interrupted);
-    assert!((34..=48).contains(&flow.times.len()), "{} rows", flow.times.len());
+    assert!((66..=80).contains(&flow.times.len()), "{} rows", flow.times.len());
     assert_eq!(flow.times.last(), Some(&(8.0 * UNIT)));
     assert!(flow.times.windows(2).all(|pair| pair[0] < pair[1]));
 }

@@ -158,3 +158,22 @@ fn zero_and_non_finite_data_have_rank_zero() {
         assert_eq!(ThinQr::of(rows(&data, 2, 2)).apply_qt(&[1.0, 1.0]).len(), 2);
     }
 }
+
+#[test]
+fn a_matrix_is_the_rotated_triangle_and_lengths_are_kept() {
+    for (n, d, width) in [(5, 3, 3), (3, 3, 1), (40, 35, 600), (1, 1, 2)] {
+        let mut random = Random::new(12);
+        let (data, mut other) = (random.vector(n * d), random.vector(n * width));
+        let qr = ThinQr::of(rows(&data, n, d));
+        assert_eq!(qr.height(), n);
+        let mut turned: Vec<f64> = qr.r_rows().data().to_vec();
+        turned.resize(n * d, 0.0);
+        qr.rotate_back(&mut turned, d);
+        let bound = tolerance(n, d) * (n as f64).sqrt();
+        assert!(turned.iter().zip(&data).all(|(turned, x)| (turned - x).abs() <= bound));
+        let square = |rows: &[f64]| rows.iter().step_by(width).map(|x| x * x).sum::<f64>();
+        let before = square(&other);
+        qr.rotate_back(&mut other, width);
+        assert!((square(&other) - before).abs() <= bound * before.max(1.0));
+    }
+}

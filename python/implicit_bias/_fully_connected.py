@@ -1,0 +1,347 @@
+"""The fully connected linear network: its weights at time 0, and what the core and theory are asked about them."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core, _fully_connected_limit
+from . import _validate as check
+from ._network import FlowOptions, LimitOptions, Network
+from ._neuron_potential import NeuronPotential, _polar
+from ._results import KKTReport, Limit
+from ._validate import Array
+
+if TYPE_CHECKING:
+    from ._trajectory import Flow
+
+#: A a^T - W W^T counts as 0 below this many roundings of its terms.
+BALANCED = 64.0 * np.finfo(float).eps
+
+
+class NeuronParameters(NamedTuple):
+    """The weights of a network of neurons along a flow; over- and underflow give inf and 0.
+
+    Attributes
+    ----------
+    a : ndarray, shape (n_times, n_neurons)
+    W : ndarray, shape (n_times, n_neurons, n_features)
+    """
+
+    a: Array
+    W: Array
+
+
+class Balancedness(NamedTuple):
+    r"""What gradient flow conserves, recomputed from the weights at every time.
+
+    .. math:: \Delta = a a^\top - W W^\top, \qquad \delta_i = \Delta_{ii} = a_i^2 - \|w_i\|^2
+
+    Attributes
+    ----------
+    delta : ndarray, shape (n_times, n_neurons)
+        The diagonal.
+    drift : ndarray, shape (n_times,)
+        Frobenius norm of the change of the whole matrix since the start, relative to
+        :math:`\|a\|^2 + \|W\|^2`. The matrix is never formed.
+    """
+
+    delta: Array
+    drift: Array
+
+
+class OneNeuron(NamedTuple):
+    """The one neuron that a start is: a single one, or a balanced network, W = a u^T, with ‖a‖ and ‖a‖u."""
+
+    a: float
+    w: Array
+    delta: float
+    theorem: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FullyConnectedNetwork(Network):
+    r"""Two-layer fully connected linear network of any width, given by its weights at time 0.
+
+    .. math:: f(x) = \sum_i a_i \langle w_i, x\rangle = \langle\beta, x\rangle, \qquad \beta = W^\top a
+
+    For one neuron, and for balanced networks, :math:`a a^\top = W W^\top`, of any width, gradient flow ends at the
+    minimiser of a potential fixed by the start alone [1]_. For other networks no theorem gives such a potential; their
+    flow, its end and what it conserves are computed all the same, at a cost that does not grow with the number of
+    features, nor with that of neurons beyond the number of samples.
+
+    Parameters
+    ----------
+    a : array_like, shape (n_neurons,)
+        Outer weights at time 0, in units of ``exp(log_magnitude)``. Copied.
+    W : array_like, shape (n_neurons, n_features)
+        Hidden weights, a neuron a row, in the same units. Copied.
+    log_magnitude : float, default 0.0
+        Logarithm of the common factor of all weights, at most 1e12 in absolute value: weights of 10^-5000 are ordinary
+        input.
+
+    Attributes
+    ----------
+    scale, log_scale, shape : float or None
+        As given to `from_scale_shape`, and None for a network that was given by its weights.
+
+    Raises
+    ------
+    ValueError
+        If the weights are empty, hold NaN or infinities, are not real numbers or do not fit together.
+
+    See Also
+    --------
+    FullyConnectedNetwork.from_scale_shape : one neuron by scale and shape.
+    implicit_bias.NeuronPotential : what one neuron implicitly minimises.
+
+    References
+    ----------
+    .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Theorem 2 and Proposition 1.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> net = ib.FullyConnectedNetwork([1.0, -0.5], [[0.3, 0.0], [0.2, 0.4]])
+    >>> net.beta0
+    array([ 0.2, -0.2])
+    >>> ib.limit(net, [[1.0, 2.0]], [2.0]).success
+    True
+    """
+
+    a: Array
+    W: Array
+    log_magnitude: float = 0.0
+    scale: float | None = field(default=None, init=False)
+    log_scale: float | None = field(default=None, init=False)
+    shape: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        outer = check.array("a", self.a, "(n_neurons,)")
+        hidden = check.array("W", self.W, "(n_neurons, n_features)")
+        if outer.size != hidden.shape[0]:
+            raise ValueError(f"W must have {outer.size} rows, one for every entry of a: got {hidden.shape[0]}")
+        for name, weights in (("a", outer), ("W", hidden)):
+            copy = np.array(weights, order="C")
+            copy.flags.writeable = False
+            object.__setattr__(self, name, copy)
+        magnitude = check.logarithms("log_magnitude", np.array([check.number("log_magnitude", self.log_magnitude)]))
+        object.__setattr__(self, "log_magnitude", float(magnitude[0]))
+
+    @classmethod
+    def from_scale_shape(
+        cls,
+        orientation: ArrayLike,
+        scale: float | None = None,
+        shape: float = 0.0,
+        sign: int = 1,
+        log_scale: float | None = None,
+    ) -> Self:
+        r"""One neuron by scale and shape, in the convention of the paper [1]_.
+
+        .. math:: |a| = \sqrt{\alpha\,\frac{1+s}{1-s}}, \quad \|w\| = \sqrt{\alpha\,\frac{1-s}{1+s}}, \qquad
+                  \delta = a^2 - \|w\|^2 = \frac{4\alpha s}{1-s^2}
+
+        with scale :math:`\alpha = |a|\,\|w\|` and shape :math:`s = (|a| - \|w\|)/(|a| + \|w\|)`.
+
+        Parameters
+        ----------
+        orientation : array_like, shape (n_features,)
+            Direction of the hidden weights: any vector but 0.
+        scale : float, optional
+            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given.
+        shape : float, default 0.0
+            :math:`s` in (-1, 1). Towards 1 the outer weight is ever larger than the hidden ones (the kernel regime).
+        sign : {1, -1}, default 1
+            Sign of the outer weight.
+        log_scale : float, optional
+            :math:`\ln\alpha`, at most 1e12 in absolute value.
+
+        Returns
+        -------
+        FullyConnectedNetwork
+            It keeps `scale`, `log_scale` and `shape` as given.
+
+        Raises
+        ------
+        ValueError
+            If an argument is outside of its interval, or the orientation is 0.
+
+        References
+        ----------
+        .. [1] Azulay et al., "On the Implicit Bias of Initialization Shape", ICML 2021, Section 7.2.
+
+        Examples
+        --------
+        >>> import implicit_bias as ib
+        >>> net = ib.FullyConnectedNetwork.from_scale_shape([3.0, 4.0], scale=1.0, shape=0.6)
+        >>> net.a, net.W
+        (array([2.]), array([[0.3, 0.4]]))
+        """
+        size, direction = _polar(check.array("orientation", orientation, "(n_features,)"))
+        if size == 0.0:
+            raise ValueError("orientation must not be 0: a direction is needed")
+        check.exactly_one(("scale", "log_scale"), (scale, log_scale))
+        s = check.number("shape", shape)
+        if not -1.0 < s < 1.0:
+            raise ValueError(f"shape must be in (-1, 1): got {check.shown(shape)}")
+        if check.integer("sign", sign, least=-1) not in (1, -1):
+            raise ValueError(f"sign must be 1 or -1: got {check.shown(sign)}")
+        alpha = None if scale is None else check.positive("scale", scale)
+        logarithm = None if log_scale is None else check.number("log_scale", log_scale)
+        root = 1.0 if alpha is None else math.sqrt(alpha)
+        slope = math.sqrt((1.0 + s) / (1.0 - s))
+        magnitude = 0.0 if logarithm is None else 0.5 * logarithm
+        net = cls(np.array([sign * root * slope]), (root / slope * direction)[None, :], magnitude)
+        for name, value in (("scale", alpha), ("log_scale", logarithm), ("shape", s)):
+            object.__setattr__(net, name, value)
+        return net
+
+    def __repr__(self) -> str:
+        names = ("log_magnitude",) if self.shape is None else ("scale", "log_scale", "shape")
+        given = [f", {name}={check.shown(getattr(self, name))}" for name in names if getattr(self, name) is not None]
+        return f"FullyConnectedNetwork(n_neurons={self.a.size}, n_features={self.n_features}{''.join(given)})"
+
+    @property
+    def n_features(self) -> int:
+        """Number of coefficients."""
+        return int(self.W.shape[1])
+
+    @property
+    def beta0(self) -> Array:
+        r"""Predictor at time 0, :math:`W^\top a`; over- and underflow give inf and 0."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            half = np.exp(self.log_magnitude)
+            found = (half * self.W).T @ (half * self.a)
+        return np.asarray(np.where(np.isnan(found), 0.0, found))
+
+    def potential(self) -> NeuronPotential:
+        r"""The function that this start makes gradient flow minimise.
+
+        .. math:: Q(\beta) = q_\delta(\|\beta\|) + \langle z, \beta\rangle, \qquad
+                  z = -\tfrac32\|w(0)\|\,\frac{\beta(0)}{\|\beta(0)\|}
+
+        Returns
+        -------
+        NeuronPotential
+            That of one neuron; of a balanced network that of :math:`\|a\|` and :math:`W^\top a/\|a\|`, with
+            :math:`\delta = 0`. For :math:`\delta < 0` it is the potential as long as a keeps its sign.
+
+        Raises
+        ------
+        ValueError
+            For several neurons that are not balanced: no theorem gives a potential. For a = 0: the data decide which
+            sign it takes.
+
+        Examples
+        --------
+        >>> import implicit_bias as ib
+        >>> ib.FullyConnectedNetwork.from_scale_shape([3.0, 4.0], scale=1.0).potential().z.round(6)
+        array([-0.9, -1.2])
+        """
+        one = self._one_neuron
+        if one is None:
+            raise ValueError(
+                "net must be one neuron or a balanced network, a a^T = W W^T, to have a potential: no theorem gives "
+                f"one for these {self.a.size} neurons"
+            )
+        if one.a == 0.0 and one.w.any():
+            raise ValueError("a must not be 0 for a potential: the data decide which sign it takes, see limit")
+        return _fully_connected_limit.potential(one, 1.0)
+
+    @cached_property
+    def _one_neuron(self) -> OneNeuron | None:
+        """What [A] Theorem 2 and Proposition 1 speak of."""
+        with np.errstate(over="ignore", under="ignore"):
+            # Beyond that the squares of the weights are no floats: δ says so.
+            unit = min(float(np.exp(self.log_magnitude)), 1e200)
+        if self.a.size == 1:
+            a, w = float(self.a[0]), self.W[0]
+            size, direction = _polar(w)
+            delta = (abs(a) - size) * unit * (abs(a) + size) * unit
+            if self.shape is not None:
+                # Not from the rounded weights: at shape 0 it is exactly 0.
+                alpha = unit * unit if self.scale is None else self.scale
+                delta = 4.0 * alpha * (self.shape / ((1.0 - self.shape) * (1.0 + self.shape)))
+            return OneNeuron(a * unit, size * unit * direction, delta, "Azulay et al. 2021, Theorem 2")
+        outer, share = _polar(self.a)
+        if outer == 0.0:
+            return None
+        # Balanced: W = a u^T with a unit vector u. Its length first: most networks need no second look at all weights.
+        u = (share @ self.W) / outer
+        if abs(_polar(u)[0] - 1.0) > BALANCED or np.abs(self.W / outer - share[:, None] * u).max() > BALANCED:
+            return None
+        return OneNeuron(outer * unit, outer * unit * u, 0.0, "Azulay et al. 2021, Proposition 1")
+
+    @property
+    def _start(self) -> tuple[Array, Array, float]:
+        return self.a, self.W, self.log_magnitude
+
+    def _log_scale(self) -> float:
+        if self.log_scale is not None:
+            return self.log_scale
+        if self.scale is not None:
+            return math.log(self.scale)
+        sizes = _polar(self.a)[0], _polar(self.W.ravel())[0]
+        if min(sizes) == 0.0:
+            raise ValueError("time_unit 'log_scale' needs both layers to start off 0; allowed here is 'flow'")
+        return math.log(sizes[0]) + math.log(sizes[1]) + 2.0 * self.log_magnitude
+
+    def _check_method(self, method: str) -> None:
+        """The core says it."""
+
+    def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
+        end = None
+        if "distance" in options["observables"]:
+            end = self._limit(X, y, LimitOptions(bounds=False, tol=options["tol"], n_jobs=options["n_jobs"])).beta
+        found = _core.fully_connected_flow(X, y, self._start, end=end, **options)
+        if options["method"] == "weights":
+            # A neuron a row; states in span coordinates are left as they are, with one axis less.
+            outer, hidden = np.split(found["path"], [self.a.size], axis=1)
+            found["path"] = np.dstack([outer[:, :, None], hidden.reshape(-1, *self.W.shape)])
+        return found
+
+    def _parameters(self, flow: "Flow") -> NeuronParameters:
+        path = flow._path
+        if path.ndim == 3:
+            return NeuronParameters(path[:, :, 0].copy(), path[:, :, 1:].copy())
+        found = _core.fully_connected_parameters(flow._X, flow._y, self._start, states=path, n_jobs=check.jobs(None))
+        return NeuronParameters(*found)
+
+    def _conserved(self, flow: "Flow") -> Balancedness:
+        rows = self._parameters(flow)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            unit = np.exp(self.log_magnitude)
+            start = np.column_stack([unit * self.a, unit * self.W])
+            sizes = np.sqrt(np.square(rows.W).sum(axis=2))
+            delta = (np.abs(rows.a) - sizes) * (np.abs(rows.a) + sizes)
+        drift = [_drift(start, np.column_stack([a, W])) for a, W in zip(*rows, strict=True)]
+        return Balancedness(delta, np.array(drift))
+
+    def _distance_bound(self, X: Array, y: Array, beta: Array, n_jobs: int) -> Array:
+        # Nothing is proven of a neuron on its way.
+        return np.full_like(beta, np.inf)
+
+    def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
+        return _fully_connected_limit.limit(self, X, y, options)
+
+    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
+        return _fully_connected_limit.check_kkt(self, X, y, beta, n_jobs)
+
+
+def _drift(start: Array, now: Array) -> float:
+    r"""Relative change of :math:`\Delta = Z J Z^\top`, Z = [a W], J = diag(1, -1, …, -1), by a QR of [Z(t) Z(0)].
+
+    The change is Q (R S Rᵀ) Qᵀ, S = diag(J, -J): as small as the shorter side of Z.
+    """
+    size = max(float(np.abs(now).max()), float(np.abs(start).max()))
+    if size == 0.0 or not math.isfinite(size):
+        return 0.0 if size == 0.0 else math.inf
+    both = np.column_stack([now / size, start / size])
+    signs = np.concatenate([[1.0], -np.ones(now.shape[1] - 1)])
+    triangle = np.asarray(np.linalg.qr(both, mode="r"))
+    change = (triangle * np.concatenate([signs, -signs])) @ triangle.T
+    return float(np.linalg.norm(change) / np.square(both[:, : now.shape[1]]).sum())

@@ -1,0 +1,39 @@
+//! Gradient flow on fully connected linear networks `f(x) = Σ_i a_i w_iᵀx` of any width, at any scale, over any horizon.
+//!
+//! | question | file |
+//! |---|---|
+//! | what is asked? | `problem` |
+//! | in which form is it integrated? | `prepare`, `units`, `modes`, `fold` (width drops out) |
+//! | the flow in span coordinates (d drops out) and its Jacobian | `span`, `arrow` |
+//! | how large is an error? | `weights_of_error` |
+//! | how does it leave a vanishing start? | `escape` |
+//! | is it over? | `stopping` |
+//! | the run | `drive` |
+//! | every weight at any time | `parameters` |
+//! | the potential, where there is one | `divergence` |
+//! | the cross-check that shares none of this | `raw` |
+//!
+//! # Source
+//! Azulay et al., ICML 2021 (\[A\]), Section 7, Theorem 2, Proposition 1 and Theorem 3.
+
+mod arrow;
+mod divergence;
+mod drive;
+mod escape;
+mod fold;
+mod modes;
+mod parameters;
+mod prepare;
+mod problem;
+mod raw;
+mod span;
+mod stopping;
+mod units;
+mod weights_of_error;
+
+#[cfg(test)]
+mod tests;
+
+pub use drive::gradient_flow;
+pub use parameters::{Parameters, parameters};
+pub use problem::Problem;

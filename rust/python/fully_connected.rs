@@ -1,0 +1,95 @@
+//! `fully_connected_flow` and `fully_connected_parameters`.
+
+use std::time::Instant;
+
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::convert::{matrix, rows};
+use super::flow::{flow_out, named, observable};
+use super::interrupt::{run_or_raise, run_reporting};
+use crate::flow::fully_connected::{Problem, gradient_flow, parameters};
+use crate::flow::{Neurons, Options};
+
+/// The weights of a network as Python holds them: a (m), W (m × d) and the logarithm of their unit.
+pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>, f64);
+
+/// The trajectory from one start. `end` is where the observable "distance" is measured from.
+#[pyfunction]
+#[pyo3(signature = (X, y, start, end, times, time_unit, rtol, tol, method, max_steps, max_seconds, observables, save_beta,
+    progress, n_jobs))]
+#[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
+pub fn fully_connected_flow<'py>(
+    py: Python<'py>,
+    X: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+    start: NeuronArrays<'py>,
+    end: Option<PyReadonlyArray1<'py, f64>>,
+    times: Option<PyReadonlyArray1<'py, f64>>,
+    time_unit: f64,
+    rtol: f64,
+    tol: f64,
+    method: &str,
+    max_steps: Option<u64>,
+    max_seconds: Option<f64>,
+    observables: Vec<String>,
+    save_beta: bool,
+    progress: Option<Py<PyAny>>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let problem = Problem { x: rows(&X)?, y: y.as_slice()?, neurons: neurons(&start)? };
+    let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
+    let end = end.as_ref().map(|end| end.as_slice()).transpose()?.unwrap_or(&[]);
+    let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
+    let options = Options {
+        times,
+        time_unit,
+        rtol,
+        tol,
+        method: named(method)?,
+        max_steps,
+        max_seconds,
+        observables: &observables,
+        end,
+        save_beta,
+        ..Options::default()
+    };
+    let clock = Instant::now();
+    let (flow, interruption) =
+        run_reporting(py, n_jobs, progress.as_ref(), |monitor| gradient_flow(&problem, &options, monitor))?;
+    let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
+    let d = problem.x.d();
+    let count = flow.beta.len() / d;
+    let width = flow.states.len().checked_div(count).unwrap_or(0);
+    let path = PyArray1::from_slice(py, &flow.states).reshape([count, width])?.into_any();
+    let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
+    out.set_item("path", path)?;
+    out.set_item("multipliers", py.None())?;
+    Ok(out)
+}
+
+/// The weights behind the states of a flow: a (R × m) and W (R × m × d).
+#[pyfunction]
+#[allow(non_snake_case, reason = "the data are X in every paper")]
+pub fn fully_connected_parameters<'py>(
+    py: Python<'py>,
+    X: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+    start: NeuronArrays<'py>,
+    states: PyReadonlyArray2<'py, f64>,
+    n_jobs: usize,
+) -> PyResult<(Py<PyArray2<f64>>, Py<PyArray3<f64>>)> {
+    let problem = Problem { x: rows(&X)?, y: y.as_slice()?, neurons: neurons(&start)? };
+    let (count, path) = (states.shape()[0], states.as_slice()?);
+    let found = run_or_raise(py, n_jobs, |_| parameters(&problem, path))?;
+    let found = found.ok_or_else(|| PyValueError::new_err("states must be those of a flow of this problem"))?;
+    let (m, d) = (problem.neurons.a.len(), problem.x.d());
+    let w = PyArray1::from_vec(py, found.w).reshape([count, m, d])?.unbind();
+    Ok((matrix(py, found.a, count, m)?, w))
+}
+
+fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
+    Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
+}
