@@ -4,6 +4,7 @@ mod budget;
 mod clock;
 pub mod diagonal;
 mod invalid;
+pub mod leaky_relu;
 mod monitor;
 mod neurons;
 mod observable;

@@ -1,0 +1,3 @@
+//! Laws of the flow.
+
+mod golden;
