@@ -134,12 +134,12 @@ fn weights_in<'a>(arrays: &'a WeightArrays<'_>) -> PyResult<Weights<'a>> {
     })
 }
 
-fn observable(name: &str) -> PyResult<Observable> {
+pub(super) fn observable(name: &str) -> PyResult<Observable> {
     Observable::named(name)
         .ok_or_else(|| PyValueError::new_err(format!("observables must be known names: got '{name}'")))
 }
 
-fn named(method: &str) -> PyResult<Method> {
+pub(super) fn named(method: &str) -> PyResult<Method> {
     match method {
         "auto" => Ok(Method::Auto),
         "radau" => Ok(Method::Radau),
@@ -151,7 +151,7 @@ fn named(method: &str) -> PyResult<Method> {
     }
 }
 
-fn stats_out<'py>(py: Python<'py>, stats: &Stats, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn stats_out<'py>(py: Python<'py>, stats: &Stats, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("accepted", stats.accepted)?;
     out.set_item("rejected", stats.rejected)?;

@@ -6,6 +6,7 @@ mod cancel;
 mod convert;
 mod flow;
 mod interrupt;
+mod leaky_relu;
 mod limit;
 mod pools;
 mod potential;
@@ -22,6 +23,8 @@ mod _core {
     use super::cancel::Cancellation;
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
+    #[pymodule_export]
+    use super::leaky_relu::{leaky_relu_flow, leaky_relu_parameters};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]

@@ -12,6 +12,7 @@
 //! | vanishing starts in closed form | `escape` |
 //! | is it over? | `stopping` |
 //! | segment after segment; rows | `run`, `shown` |
+//! | the cross-check in raw weights | `raw` |
 //!
 //! # Sources
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 4 and Appendix G; Filippov, *Differential Equations with Discontinuous
@@ -23,6 +24,7 @@ mod decision;
 mod escape;
 mod guards;
 mod problem;
+mod raw;
 mod run;
 mod segment;
 mod shifts;
@@ -39,4 +41,4 @@ mod testing;
 mod tests;
 
 pub use problem::Problem;
-pub use run::gradient_flow;
+pub use run::{gradient_flow, parameters};

@@ -4,9 +4,10 @@ use super::decision::Decision;
 use super::escape::{Escape, is_unseen};
 use super::guards::{Guard, Guards, What};
 use super::problem::{Problem, validate};
+use super::raw::Raw;
 use super::segment::{Pattern, Piece, Side};
 use super::shown::{Show, Weights};
-use super::smooth::{Smooth, Work, activate};
+use super::smooth::{Smooth, Work, activate, pull};
 use super::span::Span;
 use super::stopping::Goal;
 use super::units::{exponent, peak, scaled, split_exponential};
@@ -62,6 +63,31 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     Ok(recorder.finish(&mut show, &now.extended(), status, run.stats, events))
 }
 
+/// The weights `(a, W)`, T × m and T × m × d, behind the recorded states of a run.
+///
+/// # Errors
+/// [`Invalid`] if the problem is not valid or the states are none of its.
+pub fn parameters(problem: &Problem<'_>, method: Method, states: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Invalid> {
+    problem.validate()?;
+    let span = Span::new(problem.x, problem.y, method != Method::Weights);
+    let (unit, factor) = split_exponential(problem.start.log_magnitude);
+    let (weights, start) = Weights::start(problem, &span, factor, unit);
+    let (m, width) = (problem.start.a.len(), 1 + span.k);
+    let row = start.len() + m;
+    if states.len() % row != 0 {
+        return Err(Invalid::Length { name: "states", found: states.len(), expected: row });
+    }
+    let (mut a, mut w) = (Vec::new(), Vec::new());
+    for state in states.chunks_exact(row) {
+        for (i, neuron) in state[..start.len()].chunks_exact(width).enumerate() {
+            let exponent = state[start.len() + i].round();
+            a.push(scaled(neuron[0], exponent));
+            w.extend(weights.hidden(&span, i, &neuron[1..], exponent).iter().map(|w| scaled(*w, exponent)));
+        }
+    }
+    Ok((a, w))
+}
+
 /// Where a run stands.
 #[derive(Clone, Debug)]
 struct Now {
@@ -87,8 +113,8 @@ struct Run<'a> {
     goal: Goal,
     /// Largest `(|a|, ‖w‖)` so far, in the units of now.
     largest: Vec<(f64, f64)>,
-    /// An explicit method was held back by stability.
-    stiff: bool,
+    /// Whether to integrate by Radau.
+    implicit: bool,
     stats: Stats,
     events: Vec<Event>,
     /// Decisions since time has moved.
@@ -105,7 +131,7 @@ impl<'a> Run<'a> {
             options,
             goal,
             largest: vec![(0.0, 0.0); problem.start.a.len()],
-            stiff: options.method == Method::Radau,
+            implicit: matches!(options.method, Method::Radau | Method::Auto),
             stats: Stats::default(),
             events: Vec::new(),
             stalled: 0,
@@ -165,7 +191,7 @@ impl<'a> Run<'a> {
     fn first_time(&self, now: &Now, work: &Work) -> f64 {
         let mut pulled = vec![0.0; self.span.k];
         let rates = now.pieces.iter().map(|piece| {
-            super::smooth::pull(self.span, piece, &work.residual, &mut pulled);
+            pull(self.span, piece, &work.residual, &mut pulled);
             norm(pulled.iter().copied())
         });
         0.01 / rates.fold(f64::MIN_POSITIVE, f64::max)
@@ -190,7 +216,7 @@ impl<'a> Run<'a> {
                 return status;
             }
             let before = now.t;
-            let ending = if is_unseen(self.span, &now.state, &gains) {
+            let ending = if self.options.method != Method::Weights && is_unseen(self.span, &now.state, &gains) {
                 self.escape(now, recorder, show)
             } else {
                 self.integrate(now, &gains, recorder, show)
@@ -274,7 +300,6 @@ impl<'a> Run<'a> {
         let settings = ode::Options {
             rtol: options.rtol,
             max_steps: left,
-            stop_when_stiff: options.method == Method::Auto,
             min_stages: if options.rtol <= 1e-8 { 7 } else { 3 },
             ..ode::Options::default()
         };
@@ -285,7 +310,12 @@ impl<'a> Run<'a> {
         let end = recorder.horizon();
         let mut watch = Watch::new(guards, recorder, show, self.goal, &now.exponents, exact, self.stats.accepted);
         let (t, state) = (now.t, now.state.clone());
-        let outcome = if self.stiff {
+        let outcome = if options.method == Method::Weights {
+            let tolerances = vec![0.0; now.exponents.len()];
+            let Smooth { span, pieces, gains, .. } = flow;
+            let mut raw = Raw { span, pieces, gains, slope: self.slope, rtol: options.rtol, tolerances };
+            integrate(&mut Explicit::new(&raw, &settings), &mut raw, t, &state, end, &settings, &mut watch)
+        } else if self.implicit {
             integrate(&mut Radau::new(&flow, &settings), &mut flow, t, &state, end, &settings, &mut watch)
         } else {
             integrate(&mut Explicit::new(&flow, &settings), &mut flow, t, &state, end, &settings, &mut watch)
@@ -296,14 +326,7 @@ impl<'a> Run<'a> {
         let Ok(outcome) = outcome else { return Err(Status::StepTooSmall) };
         add(&mut self.stats, outcome.stats);
         (now.t, now.state) = (outcome.t, outcome.y);
-        match (ending, outcome.status) {
-            (Some(ending), _) => Ok(ending),
-            (None, ode::Status::Stiff) => {
-                self.stiff = true;
-                Ok(Ending::Units)
-            }
-            (None, status) => Err(status.into()),
-        }
+        ending.ok_or(outcome.status.into())
     }
 
     /// What happens where these guards fire. False if the flow could go on in several ways.
@@ -346,7 +369,7 @@ impl<'a> Run<'a> {
         let (span, piece) = (self.span, &now.pieces[i]);
         let neuron = &now.state[i * self.width()..(i + 1) * self.width()];
         let mut pulled = vec![0.0; span.k];
-        super::smooth::pull(span, piece, &work.residual, &mut pulled);
+        pull(span, piece, &work.residual, &mut pulled);
         let size = norm(neuron[1..].iter().copied());
         let together = TOGETHER.min(self.options.rtol);
         (0..span.kinks.len())
