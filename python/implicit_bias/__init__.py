@@ -13,6 +13,7 @@ from ._diagonal import DiagonalNetwork
 from ._diagonal_flow import ConservedQuantities, Parameters
 from ._flow import gradient_flow
 from ._flow_progress import FlowProgress
+from ._leaky_relu import LeakyReLUConserved, LeakyReLUNetwork, LeakyReLUParameters
 from ._limit import check_kkt, limit, limit_path
 from ._neuron_potential import NeuronPotential
 from ._potential import HyperbolicEntropy
@@ -32,6 +33,9 @@ __all__ = [
     "FlowProgress",
     "HyperbolicEntropy",
     "KKTReport",
+    "LeakyReLUConserved",
+    "LeakyReLUNetwork",
+    "LeakyReLUParameters",
     "Limit",
     "LimitPath",
     "NeuronPotential",

@@ -23,6 +23,8 @@ __all__ = [
     "diagonal_potential",
     "dq_diagonal",
     "dq_neuron",
+    "leaky_relu_flow",
+    "leaky_relu_parameters",
     "log_ab_from_kappa",
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
@@ -145,3 +147,29 @@ def diagonal_distance_bound(
     beta: _Array,
     n_jobs: int,
 ) -> _Array: ...
+def leaky_relu_flow(
+    X: _Array,
+    y: _Array,
+    start: tuple[_Array, _Array, float],
+    slope: float,
+    times: _Array | None,
+    rtol: float,
+    tol: float,
+    method: str,
+    max_steps: int | None,
+    max_seconds: float | None,
+    max_events: int | None,
+    observables: list[str],
+    end: _Array | None,
+    save_beta: bool,
+    progress: Callable[[float, float, int, float], None] | None,
+    n_jobs: int,
+) -> _Flow: ...
+def leaky_relu_parameters(
+    X: _Array,
+    y: _Array,
+    start: tuple[_Array, _Array, float],
+    slope: float,
+    method: str,
+    path: _Array,
+) -> tuple[_Array, _Array]: ...

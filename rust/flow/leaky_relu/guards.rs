@@ -3,6 +3,7 @@
 use super::segment::{Kink, Piece, Side};
 use super::smooth::{Work, activate};
 use super::span::Span;
+use crate::linalg::norm;
 use crate::real::Real;
 
 /// What happens when a guard fires.
@@ -65,6 +66,17 @@ impl<'a> Guards<'a> {
     /// What the k-th is.
     pub(super) fn get(&self, k: usize) -> Guard {
         self.list[k]
+    }
+
+    /// What the k-th is to be compared with.
+    pub(super) fn size(&self, k: usize, state: &[f64]) -> f64 {
+        let Guard { neuron, kink, what } = self.list[k];
+        let neuron = &state[neuron * (1 + self.span.k)..(neuron + 1) * (1 + self.span.k)];
+        match what {
+            What::Reaches => self.span.kink_norm(kink) * norm(neuron[1..].iter().copied()),
+            What::Leaves(_) => 1.0,
+            What::Repels => neuron[0].abs() * self.span.size,
+        }
     }
 
     /// All of them at a state.

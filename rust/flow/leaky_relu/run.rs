@@ -347,7 +347,7 @@ impl<'a> Run<'a> {
                     self.record(now.t, i, guard.kink, leaving(side));
                 }
             }
-            let arriving: Vec<usize> = if fired.is_empty() { Vec::new() } else { self.arriving(now, i, fired, &work) };
+            let arriving = self.arriving(now, i, fired, &work);
             if ended {
                 now.pieces[i] = Piece::new(self.span, self.slope, pattern);
             }

@@ -10,6 +10,9 @@ use crate::ode::{Action, EventFinder, Observer, Step, System};
 
 /// Secant steps in search of an event on states as accurate as steps.
 const REFINEMENTS: usize = 5;
+/// A guard that was never positive after an event and is below minus this (in units of the weights, or of slopes) is no
+/// round-off of that event: the sample has gone to the other side after all.
+const ASTRAY: f64 = 1e-6;
 /// Weights outside of this range of their unit get another one.
 const LARGEST: f64 = 1e30;
 
@@ -90,6 +93,14 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
         }
     }
 
+    /// Guards that have gone astray at the end of a step.
+    fn astray(&mut self, state: &[f64]) -> Vec<Guard> {
+        let mut values = vec![0.0; self.guards.len()];
+        self.guards.evaluate(state, &mut values);
+        let below = |(k, value): (usize, f64)| (value < -ASTRAY * self.guards.size(k, state)).then(|| self.guards.get(k));
+        values.into_iter().enumerate().filter_map(below).collect()
+    }
+
     /// The zero of a guard near `t`, on states as accurate as the steps. None if there is none in the step.
     fn refine<S: System<f64>>(
         &mut self,
@@ -133,7 +144,10 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
 
 impl<'s, S: System<f64>> Observer<f64, S> for Watch<'s, '_, '_, '_> {
     fn step(&mut self, system: &mut S, step: &mut Step<'_, f64, S>) -> Action<f64> {
-        let event = self.event(system, step);
+        let event = self.event(system, step).or_else(|| {
+            let astray = self.astray(step.y_new());
+            (!astray.is_empty()).then(|| (step.t_new, astray))
+        });
         let end = event.as_ref().map_or(step.t_new, |event| event.0);
         let (dim, exact, exponents) = (self.state.len(), self.exact_rows, self.exponents);
         let complete = self.recorder.pass(self.show, step.t_old(), end, &mut |t, out| {

@@ -34,11 +34,8 @@ fn check(method: Method) {
             Ok(flow) => flow,
             Err(invalid) => panic!("{invalid}"),
         };
-        println!("case {index}: {:?} {:?} {:?}", flow.status, flow.stats, flow.events);
         let Some(events) = case["events"].as_array() else { panic!() };
-        println!("{:?}", events);
         for (event, golden) in flow.events.iter().zip(events) {
-            println!("{:e}", event.time - numbers(&golden["t"])[0]);
             assert_eq!(event.kind.name(), golden["kind"].as_str().unwrap_or(""));
             assert_eq!(event.sample as u64, golden["sample"].as_u64().unwrap_or(99));
             assert!((event.time - numbers(&golden["t"])[0]).abs() <= 1e-11, "case {index}: {event:?}");
@@ -48,7 +45,6 @@ fn check(method: Method) {
             let a = numbers(&point["a"])[0];
             let exact: Vec<f64> = numbers(&point["w"]).iter().map(|w| a * w).collect();
             let error = norm(beta.iter().zip(&exact).map(|(b, e)| b - e)) / norm(exact.iter().copied());
-            println!("error {error:e}");
             assert!(error <= 1e-11, "case {index}: {error:e}");
         }
     }
