@@ -15,6 +15,7 @@ const DEPENDENT: f64 = 512.0 * f64::EPSILON;
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     dim: usize,
+    dependent: f64,
     /// Orthonormal, one after another.
     q: Vec<f64>,
     /// The columns of `T`, each as long as its place.
@@ -24,7 +25,12 @@ pub(super) struct Columns {
 impl Columns {
     /// None yet, of length `dim`.
     pub(super) fn new(dim: usize) -> Self {
-        Self { dim, q: Vec::new(), t: Vec::new() }
+        Self { dim, dependent: DEPENDENT, q: Vec::new(), t: Vec::new() }
+    }
+
+    /// The same where a vector is dependent whose part outside the others is shorter than `dependent` times itself.
+    pub(super) fn coarse(dim: usize, dependent: f64) -> Self {
+        Self { dependent, ..Self::new(dim) }
     }
 
     /// How many are independent.
@@ -44,7 +50,7 @@ impl Columns {
         let again = self.remove(&mut rest);
         column.iter_mut().zip(&again).for_each(|(t, more)| *t += more);
         let left = norm(rest.iter().copied());
-        if !(left > DEPENDENT * size) {
+        if !(left > self.dependent * size) {
             return false;
         }
         self.q.extend(rest.iter().map(|v| v / left));

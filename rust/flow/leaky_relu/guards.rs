@@ -11,9 +11,11 @@ use crate::real::Real;
 pub(super) enum What {
     /// `p` off a kink: it reaches it.
     Reaches,
-    /// `c − ρ` or `1 − c` of a slide: it ends by itself, to this side.
+    /// `c − ρ` or `1 − c` of a slide, times `|attraction|`: it ends by itself, to this side. Without the factor they have a
+    /// pole where a residual passes through 0, just beyond the end of the slide: both could be missed between two samples.
     Leaves(Side),
-    /// `−a · attraction` of a slide: the kink is about to repel.
+    /// `|a|` during a slide, signed: beyond 0 the kink repels. (That the attraction passes through 0 need not be watched: c
+    /// reaches a bound before.)
     Repels,
 }
 
@@ -33,29 +35,38 @@ pub(super) struct Guards<'a> {
     pub(super) gains: &'a [f64],
     pub(super) slope: f64,
     list: Vec<Guard>,
+    /// For each the sign of its quantity at the start.
+    signs: Vec<f64>,
     work: Work,
 }
 
 impl<'a> Guards<'a> {
-    pub(super) fn new(span: &'a Span, pieces: &'a [Piece], gains: &'a [f64], slope: f64) -> Self {
-        let mut list = Vec::new();
+    /// From a state on.
+    pub(super) fn new(span: &'a Span, pieces: &'a [Piece], gains: &'a [f64], slope: f64, state: &[f64]) -> Self {
+        let mut work = Work { sigma: vec![0.0; pieces.len() * span.n], residual: vec![0.0; span.n] };
+        activate(span, pieces, gains, state, &mut work);
+        let (mut list, mut signs) = (Vec::new(), Vec::new());
         for (neuron, piece) in pieces.iter().enumerate() {
             // At slope 1 there is no kink.
             for (kink, side) in piece.pattern.sides.iter().enumerate().filter(|_| slope < 1.0) {
-                let mut add = |what| list.push(Guard { neuron, kink, what });
+                let mut add = |what, sign| {
+                    list.push(Guard { neuron, kink, what });
+                    signs.push(sign);
+                };
                 if *side != Side::Sliding {
-                    add(What::Reaches);
+                    add(What::Reaches, side.sign());
                     continue;
                 }
-                add(What::Repels);
+                // A kink that is slid along attracts, which gives the sign of a even where a is 0.
+                let sign = -Kink::new(span, slope, kink, &work.residual).attraction.signum();
+                add(What::Repels, sign);
                 if piece.sliding.contains(&kink) {
-                    add(What::Leaves(Side::Negative));
-                    add(What::Leaves(Side::Positive));
+                    add(What::Leaves(Side::Negative), -sign);
+                    add(What::Leaves(Side::Positive), -sign);
                 }
             }
         }
-        let work = Work { sigma: vec![0.0; pieces.len() * span.n], residual: vec![0.0; span.n] };
-        Self { span, pieces, gains, slope, list, work }
+        Self { span, pieces, gains, slope, list, signs, work }
     }
 
     /// How many.
@@ -74,8 +85,8 @@ impl<'a> Guards<'a> {
         let neuron = &state[neuron * (1 + self.span.k)..(neuron + 1) * (1 + self.span.k)];
         match what {
             What::Reaches => self.span.kink_norm(kink) * norm(neuron[1..].iter().copied()),
-            What::Leaves(_) => 1.0,
-            What::Repels => neuron[0].abs() * self.span.size,
+            What::Leaves(_) => self.span.size,
+            What::Repels => norm(neuron.iter().copied()),
         }
     }
 
@@ -83,23 +94,23 @@ impl<'a> Guards<'a> {
     pub(super) fn evaluate(&mut self, state: &[f64], out: &mut [f64]) {
         activate(self.span, self.pieces, self.gains, state, &mut self.work);
         let residual = &self.work.residual;
-        let mut slopes: (usize, Vec<f64>) = (usize::MAX, Vec::new());
-        for (guard, out) in self.list.iter().zip(out) {
+        let mut pushes: (usize, Vec<f64>) = (usize::MAX, Vec::new());
+        for ((guard, sign), out) in self.list.iter().zip(&self.signs).zip(out) {
             let piece = &self.pieces[guard.neuron];
             let neuron = &state[guard.neuron * (1 + self.span.k)..(guard.neuron + 1) * (1 + self.span.k)];
-            *out = match guard.what {
-                What::Reaches => {
-                    piece.pattern.sides[guard.kink].sign() * f64::dot(self.span.kink(guard.kink), &neuron[1..])
-                }
-                What::Repels => -neuron[0] * Kink::new(self.span, self.slope, guard.kink, residual).attraction,
+            let quantity = match guard.what {
+                What::Reaches => f64::dot(self.span.kink(guard.kink), &neuron[1..]),
+                What::Repels => neuron[0],
                 What::Leaves(side) => {
-                    if slopes.0 != guard.neuron {
-                        slopes = (guard.neuron, piece.sliding_slopes(self.span, self.slope, residual));
+                    if pushes.0 != guard.neuron {
+                        pushes = (guard.neuron, piece.sliding_pushes(self.span, self.slope, residual));
                     }
                     let at = piece.sliding.iter().position(|g| *g == guard.kink).unwrap_or(0);
-                    if side == Side::Negative { slopes.1[at] - self.slope } else { 1.0 - slopes.1[at] }
+                    let full = Kink::new(self.span, self.slope, guard.kink, residual).attraction;
+                    if side == Side::Negative { pushes.1[at] - self.slope * full } else { full - pushes.1[at] }
                 }
             };
+            *out = sign * quantity;
         }
     }
 }

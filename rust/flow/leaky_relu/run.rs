@@ -164,7 +164,8 @@ impl<'a> Run<'a> {
             for (g, side) in sides.iter_mut().enumerate() {
                 *side = Side::of(f64::dot(span.kink(g), &neuron[1..]));
                 let row = problem.x.row(span.kinks[g][0].0);
-                if self.slope < 1.0 && is_zero(row, w) {
+                // A neuron whose weights are all 0 never moves.
+                if self.slope < 1.0 && is_zero(row, w) && neuron.iter().any(|v| *v != 0.0) {
                     *side = Side::Sliding;
                     kinks.push(g);
                 }
@@ -305,7 +306,7 @@ impl<'a> Run<'a> {
         };
         let outside = now.exponents.iter().enumerate().map(|(i, e)| self.weights.outside_norm(i, *e)).collect();
         let mut flow = Smooth::new(self.span, &now.pieces, gains, options.rtol, outside, self.largest.clone());
-        let guards = Guards::new(self.span, &now.pieces, gains, self.slope);
+        let guards = Guards::new(self.span, &now.pieces, gains, self.slope, &now.state);
         let exact = options.times.is_some();
         let end = recorder.horizon();
         let mut watch = Watch::new(guards, recorder, show, self.goal, &now.exponents, exact, self.stats.accepted);

@@ -103,9 +103,9 @@ impl Piece {
         !self.pattern.held.is_empty()
     }
 
-    /// The slope of every sliding kink of [`Piece::sliding`], given the residual: `X̃_Zᵀ(r∘c)_Z = −X̃_oᵀ(r∘c)_o` on the span
-    /// of the rows that slide.
-    pub(super) fn sliding_slopes(&self, span: &Span, slope: f64, r: &[f64]) -> Vec<f64> {
+    /// `attraction · c` of every sliding kink of [`Piece::sliding`], given the residual: `X̃_Zᵀ(r∘c)_Z = −X̃_oᵀ(r∘c)_o` on the
+    /// span of the rows that slide.
+    pub(super) fn sliding_pushes(&self, span: &Span, slope: f64, r: &[f64]) -> Vec<f64> {
         if self.sliding.is_empty() {
             return Vec::new();
         }
@@ -117,8 +117,15 @@ impl Piece {
             let kink = Kink::new(span, slope, g, r);
             f64::axpy(kink.attraction * c - kink.offset, span.kink(g), &mut force);
         }
-        let parts = self.slide.solve(&force);
-        parts.iter().zip(&self.sliding).map(|(z, g)| -z / Kink::new(span, slope, *g, r).attraction).collect()
+        let mut pushes = self.slide.solve(&force);
+        pushes.iter_mut().for_each(|z| *z = -*z);
+        pushes
+    }
+
+    /// The slopes c of these kinks.
+    pub(super) fn sliding_slopes(&self, span: &Span, slope: f64, r: &[f64]) -> Vec<f64> {
+        let pushes = self.sliding_pushes(span, slope, r);
+        pushes.iter().zip(&self.sliding).map(|(z, g)| z / Kink::new(span, slope, *g, r).attraction).collect()
     }
 }
 
