@@ -16,7 +16,7 @@ SLOPE = 0.2
 MOST = 300_000
 
 
-class Chatters(Exception):
+class ChatteringError(Exception):
     """Too many right-hand sides."""
 
 
@@ -36,7 +36,7 @@ def by_scipy(net, X, y, method, t_end):
         nonlocal count
         count += 1
         if count > MOST:
-            raise Chatters
+            raise ChatteringError
         a, w = state[0], state[1:]
         p = X @ w
         c = np.where(p > 0, 1.0, SLOPE)
@@ -82,7 +82,7 @@ def main(n_problems=200, n_scipy=60):
             exact = ib.limit(net, X, y).beta
             try:
                 count, end = by_scipy(net, X, y, method, ends[seed])
-            except Chatters:
+            except ChatteringError:
                 chatter += 1
                 continue
             counts.append(count)

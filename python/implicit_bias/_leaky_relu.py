@@ -95,7 +95,7 @@ class LeakyReLUNetwork(Network):
     >>> import implicit_bias as ib
     >>> net = ib.LeakyReLUNetwork([1.0], [[0.0, 0.5]], slope=0.5)
     >>> ib.limit(net, [[1.0, 0.0]], [-1.0]).beta.round(6)
-    array([-2.      ,  0.791193])
+    array([-2.      ,  0.800243])
     """
 
     a: Array
@@ -187,7 +187,8 @@ class LeakyReLUNetwork(Network):
             magnitude = 0.5 * log_scale
         ratio = math.sqrt((1.0 - s) / (1.0 + s))
         u = u / unit
-        net = cls([sign * (root / ratio)], [root * ratio * (u / np.linalg.norm(u))], slope, magnitude)
+        hidden = root * ratio * (u / np.linalg.norm(u))
+        net = cls(np.array([sign * (root / ratio)]), hidden[None], slope, magnitude)
         for name, value in (("scale", scale), ("log_scale", log_scale), ("shape", s)):
             object.__setattr__(net, name, value)
         return net
@@ -201,7 +202,7 @@ class LeakyReLUNetwork(Network):
     @property
     def n_features(self) -> int:
         """Number of coefficients."""
-        return self.W.shape[1]
+        return int(self.W.shape[1])
 
     @property
     def beta0(self) -> Array:
@@ -219,6 +220,7 @@ class LeakyReLUNetwork(Network):
         Returns
         -------
         NeuronPotential
+            Of the same :math:`\delta` and z as the linear neuron has.
 
         Raises
         ------
@@ -228,8 +230,8 @@ class LeakyReLUNetwork(Network):
         Examples
         --------
         >>> import implicit_bias as ib
-        >>> ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0], scale=1.0, shape=0.5).potential().delta.round(6)
-        np.float64(2.666667)
+        >>> round(ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0], scale=1.0, shape=0.5).potential().delta, 6)
+        2.666667
         """
         if self.a.size > 1 or self.a[0] == 0.0:
             raise ValueError("net must be one neuron with a(0) != 0 for a potential: no theorem gives one for others")

@@ -20,7 +20,7 @@ ON_KINK = 1e-9
 
 
 def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") -> Limit:
-    """The end of the flow: in closed form where the flow must interpolate or is seen to, and where it gets otherwise."""
+    """The end of the flow: in closed form where it must interpolate or is seen to, otherwise where it gets."""
     one = net.a.size == 1 and net.slope > 0.0 and y.any() and _full_rank(X)
     if one and net._delta() > 0.0:
         return _closed_form(net, X, y, math.copysign(1.0, net.a[0]), options, 0)
@@ -45,7 +45,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
     status, n_iter = Status(found["status"]), int(found["stats"]["newton_systems"])
     a, hidden = _core.leaky_relu_parameters(X, y, net._start(), net.slope, "radau", found["path"])
     if one and status in (Status.CONVERGED, Status.ROUNDOFF_FLOOR) and a[0, 0] != 0.0:
-        # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra (THEORY, section 3).
+        # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra.
         return _closed_form(net, X, y, math.copysign(1.0, a[0, 0]), options, n_iter)
     a, hidden = a[-1], hidden[-1]
     residual = y - _output(X, net.slope, a, hidden)
@@ -109,7 +109,7 @@ def _closed_form(
 
 
 def _report(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, sign: float) -> KKTReport:
-    r"""The conditions :math:`\tfrac32\operatorname{sign}(a)(w - w(0)) = \sum_n \nu_n c_n x_n` and :math:`a\sigma(Xw) = y`."""
+    r""":math:`\tfrac32\operatorname{sign}(a)(w - w(0)) = \sum_n\nu_n c_n x_n` and :math:`a\sigma(Xw) = y`."""
     potential = net._potential(sign)
     size = float(np.linalg.norm(beta))
     a = sign * _outer(size, potential.delta)

@@ -49,12 +49,12 @@ _MESSAGES = {
         "interpolate"
     ),
     Status.SADDLE: (
-        "the flow rests at a saddle of the loss that is no minimum (weights that are all 0, or ReLU samples that no neuron "
-        "sees): move the start off it"
+        "the flow rests at a saddle of the loss that is no minimum (weights that are all 0, or ReLU samples that no "
+        "neuron sees): move the start off it"
     ),
     Status.AMBIGUOUS: (
-        "a pre-activation lies on a kink that repels, and the flow could go on to either side: move the start a little, to "
-        "the side you mean"
+        "a pre-activation lies on a kink that repels, and the flow could go on to either side: move the start a "
+        "little, to the side you mean"
     ),
     Status.MAX_STEPS: "max_steps were taken before the end: raise max_steps or rtol",
     Status.MAX_SECONDS: "max_seconds passed before the end: raise max_seconds or rtol",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bitwise import same
 from scipy.integrate import solve_ivp
 
 import implicit_bias as ib
+from bitwise import same
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "leaky_relu_trajectories.json").read_text())["cases"]
 
@@ -162,7 +162,9 @@ def smoothed(net, X, y, t, width):
         p = W @ X.T
         step = 0.5 * (1 + np.tanh(p / width))
         slopes = net.slope + (1 - net.slope) * step
-        value = net.slope * p + (1 - net.slope) * 0.5 * (p + width * np.logaddexp(p / width, -p / width) - width * math.log(2))
+        value = net.slope * p + (1 - net.slope) * 0.5 * (
+            p + width * np.logaddexp(p / width, -p / width) - width * math.log(2)
+        )
         # d/dp [(p + width ln cosh(p/width))/2] is the step above.
         r = y - a @ value
         return np.concatenate([value @ r, (a[:, None] * ((slopes * r) @ X)).ravel()]) / n
@@ -282,7 +284,9 @@ def test_more_samples_than_features_end_at_a_least_squares_point():
 def test_a_vanishing_start_is_an_ordinary_one():
     for seed in range(20):
         net, X, y = random_problem(seed)
-        tiny = ib.LeakyReLUNetwork.from_scale_shape(net.W[0], log_scale=-11513.0, shape=net.shape, slope=0.2, sign=int(np.sign(net.a[0])))
+        tiny = ib.LeakyReLUNetwork.from_scale_shape(
+            net.W[0], log_scale=-11513.0, shape=net.shape, slope=0.2, sign=int(np.sign(net.a[0]))
+        )
         flow = ib.gradient_flow(tiny, X, y)
         assert flow.status == "converged", seed
         end = ib.limit(tiny, X, y)

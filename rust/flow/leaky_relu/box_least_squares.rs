@@ -83,7 +83,8 @@ impl BoxLeastSquares<'_> {
     fn steepest(&self, now: &Solution, barred: &[bool]) -> Option<usize> {
         let rest = self.residual(&now.x);
         let terms = |x: f64, v: &[f64]| x.abs() * norm(v.iter().copied());
-        let size = norm(self.b.iter().copied()) + now.x.iter().zip(self.vectors).map(|(x, v)| terms(*x, v)).sum::<f64>();
+        let size =
+            norm(self.b.iter().copied()) + now.x.iter().zip(self.vectors).map(|(x, v)| terms(*x, v)).sum::<f64>();
         let mut best = (ROUND_OFF * size, None);
         for (j, v) in self.vectors.iter().enumerate() {
             let length = norm(v.iter().copied());
@@ -143,8 +144,20 @@ mod tests {
             let (x, low, high) = (solution.x[j], problem.lower[j], problem.upper[j]);
             assert!(low <= x && x <= high);
             worst = worst.max(match solution.places[j] {
-                Place::Lower => if x == low { slope } else { f64::INFINITY },
-                Place::Upper => if x == high { -slope } else { f64::INFINITY },
+                Place::Lower => {
+                    if x == low {
+                        slope
+                    } else {
+                        f64::INFINITY
+                    }
+                }
+                Place::Upper => {
+                    if x == high {
+                        -slope
+                    } else {
+                        f64::INFINITY
+                    }
+                }
                 Place::Inside => slope.abs(),
             });
         }

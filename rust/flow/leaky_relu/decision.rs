@@ -10,7 +10,7 @@
 //! # Source
 //! THEORY §5; Filippov, *Differential Equations with Discontinuous Righthand Sides*, 1988, §4.
 
-use super::box_least_squares::{BoxLeastSquares, Place};
+use super::box_least_squares::{BoxLeastSquares, Place, Solution};
 use super::columns::Columns;
 use super::segment::{Kink, Pattern, Piece, Side};
 use super::span::Span;
@@ -76,40 +76,50 @@ impl Decision<'_> {
 
     /// The pattern in which the kinks that repel are left to these sides, if the velocity agrees.
     fn choice(&self, attracting: &[(usize, Kink)], repelling: &[(usize, Kink)], sides: &[Side]) -> Option<Pattern> {
-        let mut push = vec![0.0; self.span.k];
-        let mut size = 0.0;
-        let mut add = |weight: f64, n: usize, row: &[f64]| {
-            f64::axpy(self.sign * weight, row, &mut push);
-            size += weight.abs() * self.span.norms[n];
-        };
-        for (g, _) in self.span.kinks.iter().enumerate().filter(|(g, _)| !self.on.contains(g)) {
-            for (n, _) in &self.span.kinks[g] {
-                add(self.piece.slopes[*n] * self.residual[*n], *n, self.span.row(*n));
-            }
-        }
-        for ((g, kink), side) in repelling.iter().zip(sides) {
-            let c = if *side == Side::Positive { 1.0 } else { self.slope };
-            add(kink.attraction * c - kink.offset, self.span.kinks[*g][0].0, self.span.kink(*g));
-        }
-        for (g, kink) in attracting {
-            add(-kink.offset, self.span.kinks[*g][0].0, self.span.kink(*g));
-        }
+        let (push, size) = self.push(attracting, repelling, sides);
         let vectors: Vec<&[f64]> = attracting.iter().map(|(g, _)| self.span.kink(*g)).collect();
         let upper: Vec<f64> = attracting.iter().map(|(_, kink)| kink.attraction.abs()).collect();
         let lower: Vec<f64> = upper.iter().map(|most| self.slope * most).collect();
         let problem = BoxLeastSquares { vectors: &vectors, b: &push, lower: &lower, upper: &upper };
         let solution = problem.solve()?;
         let velocity = problem.residual(&solution.x);
+        let mut pattern = self.attracted(attracting, &solution, &upper);
         for ((g, _), side) in repelling.iter().zip(sides) {
             let v = f64::dot(self.span.kink(*g), &velocity);
             if !(v * side.sign() >= -ROUND_OFF * size * self.span.kink_norm(*g)) {
                 return None;
             }
-        }
-        let mut pattern = Pattern { sides: self.piece.pattern.sides.clone(), held: Vec::new() };
-        for ((g, _), side) in repelling.iter().zip(sides) {
             pattern.sides[*g] = *side;
         }
+        Some(pattern)
+    }
+
+    /// `b`: the push, with the sign of a, of all samples but the slopes of those that attract; and the size of its terms.
+    fn push(&self, attracting: &[(usize, Kink)], repelling: &[(usize, Kink)], sides: &[Side]) -> (Vec<f64>, f64) {
+        let span = self.span;
+        let (mut push, mut size) = (vec![0.0; span.k], 0.0);
+        let mut add = |weight: f64, n: usize| {
+            f64::axpy(self.sign * weight, span.row(n), &mut push);
+            size += weight.abs() * span.norms[n];
+        };
+        for kink in span.kinks.iter().enumerate().filter(|(g, _)| !self.on.contains(g)).map(|(_, kink)| kink) {
+            for (n, _) in kink {
+                add(self.piece.slopes[*n] * self.residual[*n], *n);
+            }
+        }
+        for ((g, kink), side) in repelling.iter().zip(sides) {
+            let c = if *side == Side::Positive { 1.0 } else { self.slope };
+            add(kink.attraction * c - kink.offset, span.kinks[*g][0].0);
+        }
+        for (g, kink) in attracting {
+            add(-kink.offset, span.kinks[*g][0].0);
+        }
+        (push, size)
+    }
+
+    /// The pattern that a solution stands for, where kinks attract; `upper` are the bounds of slope 1.
+    fn attracted(&self, attracting: &[(usize, Kink)], solution: &Solution, upper: &[f64]) -> Pattern {
+        let mut pattern = Pattern { sides: self.piece.pattern.sides.clone(), held: Vec::new() };
         let mut slide = Columns::new(self.span.k);
         for ((g, _), _) in attracting.iter().zip(&solution.places).filter(|(_, place)| **place == Place::Inside) {
             slide.push(self.span.kink(*g));
@@ -126,6 +136,6 @@ impl Decision<'_> {
                 Place::Lower => Side::Negative,
             };
         }
-        Some(pattern)
+        pattern
     }
 }

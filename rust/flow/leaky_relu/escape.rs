@@ -65,7 +65,9 @@ impl Escape {
             pull(span, piece, &span.targets, &mut direction);
             let eta = norm(direction.iter().copied());
             if eta > 0.0 {
-                direction.iter_mut().for_each(|v| *v /= eta);
+                for v in &mut direction {
+                    *v /= eta;
+                }
             }
             let (a, u) = (neuron[0], neuron[1..].to_vec());
             let q = f64::dot(&direction, &u);

@@ -11,7 +11,7 @@
 //! | what becomes of samples on their kinks? | `decision`, `box_least_squares` |
 //! | vanishing starts in closed form | `escape` |
 //! | is it over? | `stopping` |
-//! | segment after segment; rows | `run`, `shown` |
+//! | segment after segment; what happens between two; rows | `drive`, `run`, `switch`, `shown` |
 //! | the cross-check in raw weights | `raw` |
 //!
 //! # Sources
@@ -21,6 +21,7 @@
 mod box_least_squares;
 mod columns;
 mod decision;
+mod drive;
 mod escape;
 mod guards;
 mod problem;
@@ -32,6 +33,7 @@ mod shown;
 mod smooth;
 mod span;
 mod stopping;
+mod switch;
 mod units;
 mod watch;
 
@@ -40,5 +42,5 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use drive::{gradient_flow, parameters};
 pub use problem::Problem;
-pub use run::{gradient_flow, parameters};

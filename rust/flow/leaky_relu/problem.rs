@@ -13,7 +13,7 @@ pub struct Problem<'a> {
     pub y: &'a [f64],
     /// The start.
     pub start: Neurons<'a>,
-    /// ρ, in [0, 1]: 0 is ReLU, 1 the linear network.
+    /// ρ, in [0, 1]: 0 is `ReLU`, 1 the linear network.
     pub slope: f64,
 }
 
@@ -27,8 +27,9 @@ impl Problem<'_> {
         let length = |name, found, expected| {
             if found == expected { Ok(()) } else { Err(Invalid::Length { name, found, expected }) }
         };
-        let value =
-            |name, found: f64, ok: bool, expected| if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) };
+        let value = |name, found: f64, ok: bool, expected| {
+            if ok { Ok(()) } else { Err(Invalid::Value { name, found, expected }) }
+        };
         value("X", 0.0, n > 0 && d > 0, "not empty")?;
         value("a", 0.0, m > 0, "not empty")?;
         length("y", self.y.len(), n)?;

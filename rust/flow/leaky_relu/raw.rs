@@ -13,16 +13,21 @@ const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
 /// The flow of the weights while no pre-activation changes its side.
 #[derive(Debug)]
 pub(super) struct Raw<'a> {
-    pub(super) span: &'a Span,
-    pub(super) pieces: &'a [Piece],
-    pub(super) gains: &'a [f64],
-    pub(super) slope: f64,
-    pub(super) rtol: f64,
+    span: &'a Span,
+    pieces: &'a [Piece],
+    gains: &'a [f64],
+    slope: f64,
+    rtol: f64,
     /// Absolute tolerances of the neurons.
-    pub(super) tolerances: Vec<f64>,
+    tolerances: Vec<f64>,
 }
 
-impl Raw<'_> {
+impl<'a> Raw<'a> {
+    /// In the coordinates of a span that is everything.
+    pub(super) fn new(span: &'a Span, pieces: &'a [Piece], gains: &'a [f64], slope: f64, rtol: f64) -> Self {
+        Self { span, pieces, gains, slope, rtol, tolerances: vec![0.0; pieces.len()] }
+    }
+
     fn residual(&self, y: &[f64]) -> Vec<f64> {
         let mut residual = self.span.targets.clone();
         for (i, neuron) in y.chunks_exact(1 + self.span.k).enumerate() {

@@ -118,7 +118,9 @@ impl Piece {
             f64::axpy(kink.attraction * c - kink.offset, span.kink(g), &mut force);
         }
         let mut pushes = self.slide.solve(&force);
-        pushes.iter_mut().for_each(|z| *z = -*z);
+        for z in &mut pushes {
+            *z = -*z;
+        }
         pushes
     }
 

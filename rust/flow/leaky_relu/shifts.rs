@@ -28,7 +28,7 @@ pub(super) struct Shifts {
     arrows: Vec<Arrow>,
     /// `Σ g_j a_j² F̂_jF̂_jᵀ / N`, column after column.
     still: Vec<f64>,
-    shifts: Vec<Option<Shift>>,
+    ready: Vec<Option<Shift>>,
 }
 
 /// One neuron.
@@ -62,7 +62,7 @@ impl Shifts {
             rows: Vec::new(),
             arrows: Vec::with_capacity(m),
             still: vec![0.0; n * n],
-            shifts: Vec::new(),
+            ready: Vec::new(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Shifts {
         if self.rows.is_empty() {
             self.rows = (0..span.n).flat_map(|n| span.row(n).iter().copied()).collect();
         }
-        self.shifts.clear();
+        self.ready.clear();
         self.arrows.clear();
         self.still.fill(0.0);
         for (i, neuron) in state.chunks_exact(1 + self.k).enumerate() {
@@ -123,8 +123,8 @@ impl Shifts {
     }
 
     fn prepare(&mut self, slot: usize, s: c64) -> bool {
-        while self.shifts.len() <= slot {
-            self.shifts.push(None);
+        while self.ready.len() <= slot {
+            self.ready.push(None);
         }
         let one_over_s = s.inv();
         let mut matrix = Mat::from_fn(self.n, self.n, |i, l| {
@@ -148,13 +148,13 @@ impl Shifts {
         }
         let lu = matrix.partial_piv_lu();
         let regular = (0..self.n).all(|j| lu.U()[(j, j)].inv().is_finite());
-        self.shifts[slot] = regular.then_some(Shift { s, lu });
+        self.ready[slot] = regular.then_some(Shift { s, lu });
         regular
     }
 
     /// Solve in place; `at(j)` and `put(j, v)` read and write entry j.
     fn solve(&self, slot: usize, b: &mut [c64]) {
-        let Some(Shift { s, lu }) = self.shifts.get(slot).and_then(Option::as_ref) else { return };
+        let Some(Shift { s, lu }) = self.ready.get(slot).and_then(Option::as_ref) else { return };
         let width = 1 + self.k;
         let mut z = Mat::<c64>::zeros(self.n, 1);
         let mut x = vec![c64::new(0.0, 0.0); width];

@@ -82,7 +82,9 @@ impl Shown for Show<'_> {
                     *r -= scaled(neuron[0] * p.max(self.slope * p), 2.0 * exponent + x - y);
                 }
             }
-            residual.iter_mut().for_each(|r| *r = scaled(*r, y));
+            for r in residual.iter_mut() {
+                *r = scaled(*r, y);
+            }
         }
     }
 

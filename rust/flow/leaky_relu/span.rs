@@ -58,7 +58,9 @@ impl Span {
         }
         let norms = (0..n).map(|i| norm(rows[i * k..(i + 1) * k].iter().copied())).collect();
         let targets: Vec<f64> = y.iter().map(|v| scaled(*v, -units.1)).collect();
-        let gram = (0..n * n).map(|e| f64::dot(&rows[e / n * k..(e / n + 1) * k], &rows[e % n * k..(e % n + 1) * k])).collect();
+        let gram = (0..n * n)
+            .map(|e| f64::dot(&rows[e / n * k..(e / n + 1) * k], &rows[e % n * k..(e % n + 1) * k]))
+            .collect();
         let mut span = Self { n, k, d, q, rows, gram, norms, size: peak(&targets), targets, units, kinks: Vec::new() };
         span.find_kinks();
         span

@@ -31,7 +31,14 @@ pub(super) struct Goal {
 
 impl Goal {
     /// Why to stop at a state, if at all.
-    pub(super) fn judge(&self, span: &Span, pieces: &[Piece], gains: &[f64], state: &[f64], work: &Work) -> Option<Status> {
+    pub(super) fn judge(
+        &self,
+        span: &Span,
+        pieces: &[Piece],
+        gains: &[f64],
+        state: &[f64],
+        work: &Work,
+    ) -> Option<Status> {
         let largest = peak(&work.residual);
         let converged = largest <= self.tol * self.size;
         if converged && self.at_tolerance || largest == 0.0 {

@@ -93,11 +93,37 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
         }
     }
 
+    /// Rows up to `end` inside a step. False if somebody does not want to wait for them.
+    fn rows<S: System<f64>>(&mut self, system: &mut S, step: &mut Step<'_, f64, S>, end: f64) -> bool {
+        let (dim, exact, exponents) = (self.state.len(), self.exact_rows, self.exponents);
+        self.recorder.pass(self.show, step.t_old(), end, &mut |t, out| {
+            out[dim..].copy_from_slice(exponents);
+            if exact {
+                return step.refined_at(system, t, &mut out[..dim], &mut || false);
+            }
+            step.at(system, t, &mut out[..dim]);
+            true
+        })
+    }
+
+    /// Whether the end of a step is the end of the segment; progress.
+    fn judge(&mut self, t: f64, state: &[f64], steps: u64) -> Option<Ending> {
+        let Guards { span, pieces, gains, .. } = self.guards;
+        activate(span, pieces, gains, state, &mut self.work);
+        let unit = scaled(1.0, span.units.1);
+        self.recorder.tell(t, peak(&self.work.residual) * unit, self.steps + steps);
+        if let Some(status) = self.goal.judge(span, pieces, gains, state, &self.work) {
+            return Some(Ending::Verdict(status));
+        }
+        (peak(state) > LARGEST).then_some(Ending::Units)
+    }
+
     /// Guards that have gone astray at the end of a step.
     fn astray(&mut self, state: &[f64]) -> Vec<Guard> {
         let mut values = vec![0.0; self.guards.len()];
         self.guards.evaluate(state, &mut values);
-        let below = |(k, value): (usize, f64)| (value < -ASTRAY * self.guards.size(k, state)).then(|| self.guards.get(k));
+        let below =
+            |(k, value): (usize, f64)| (value < -ASTRAY * self.guards.size(k, state)).then(|| self.guards.get(k));
         values.into_iter().enumerate().filter_map(below).collect()
     }
 
@@ -142,37 +168,21 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
     }
 }
 
-impl<'s, S: System<f64>> Observer<f64, S> for Watch<'s, '_, '_, '_> {
+impl<S: System<f64>> Observer<f64, S> for Watch<'_, '_, '_, '_> {
     fn step(&mut self, system: &mut S, step: &mut Step<'_, f64, S>) -> Action<f64> {
         let event = self.event(system, step).or_else(|| {
             let astray = self.astray(step.y_new());
-            (!astray.is_empty()).then(|| (step.t_new, astray))
+            (!astray.is_empty()).then_some((step.t_new, astray))
         });
         let end = event.as_ref().map_or(step.t_new, |event| event.0);
-        let (dim, exact, exponents) = (self.state.len(), self.exact_rows, self.exponents);
-        let complete = self.recorder.pass(self.show, step.t_old(), end, &mut |t, out| {
-            out[dim..].copy_from_slice(exponents);
-            if exact { step.refined_at(system, t, &mut out[..dim], &mut || false) } else {
-                step.at(system, t, &mut out[..dim]);
-                true
-            }
-        });
-        if !complete {
+        if !self.rows(system, step, end) {
             return Action::Stop;
         }
         if let Some((t, guards)) = event {
             self.ending = Some(Ending::Event(guards));
             return Action::StopAt(t);
         }
-        let Guards { span, pieces, gains, .. } = self.guards;
-        activate(span, pieces, gains, step.y_new(), &mut self.work);
-        let unit = scaled(1.0, span.units.1);
-        self.recorder.tell(step.t_new, peak(&self.work.residual) * unit, self.steps + step.stats().accepted);
-        if let Some(status) = self.goal.judge(span, pieces, gains, step.y_new(), &self.work) {
-            self.ending = Some(Ending::Verdict(status));
-        } else if peak(step.y_new()) > LARGEST {
-            self.ending = Some(Ending::Units);
-        }
+        self.ending = self.judge(step.t_new, step.y_new(), step.stats().accepted);
         if self.ending.is_some() { Action::Stop } else { Action::Continue }
     }
 

@@ -27,7 +27,9 @@ fn shifted_systems_are_solved_for_neurons_that_slide_and_in_units_of_their_own()
     let span = Span::new(rows, &y, true);
     let mut piece = |sliding: &[usize]| {
         let mut sides: Vec<Side> = (0..n).map(|_| Side::of(random.number())).collect();
-        sliding.iter().for_each(|g| sides[*g] = Side::Sliding);
+        for g in sliding {
+            sides[*g] = Side::Sliding;
+        }
         Piece::new(&span, slope, Pattern { sides, held: Vec::new() })
     };
     let pieces = [piece(&[]), piece(&[1, 3]), piece(&[0])];
