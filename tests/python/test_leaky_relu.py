@@ -153,6 +153,37 @@ def test_a_repeated_sample_is_one_of_twice_the_weight():
     assert slid >= 3
 
 
+@pytest.mark.parametrize("between", [0.0, 0.5, -0.5])
+def test_samples_that_arrive_together_are_one_decision_at_one_time(between):
+    # Two samples that nothing tells apart; a rotation lets their rounding errors differ.
+    X = np.array([[1.0, between, 0.0], [between, 1.0, 0.0], [0.3, 0.3, 1.0]])
+    turn = np.linalg.qr(np.random.default_rng(4).standard_normal((3, 3)))[0]
+    kinds = set()
+    for y in ([-1.0, -1.0, 2.0], [-1.0, -1.0, -0.1], [-0.3, -0.3, 3.0], [-0.2, -0.2, 6.0]):
+        net = ib.LeakyReLUNetwork([0.8], [turn @ [0.4, 0.4, 0.1]], slope=0.2)
+        flow = ib.gradient_flow(net, X @ turn.T, y, rtol=1e-12)
+        assert flow.success
+        first, second = ([(e.time, e.kind) for e in flow.events if e.sample == n] for n in (0, 1))
+        assert first == second
+        kinds |= {kind for _, kind in first}
+        p = (flow.parameters.W[-1, 0] @ turn) @ X.T
+        assert abs(p[0] - p[1]) <= 1e-11 * np.abs(p).max()
+    # Where they pull each other on, they cross at once.
+    assert kinds >= ({"crosses"} if between < 0 else {"starts_sliding", "stops_sliding_negative"})
+
+
+def test_hidden_weights_of_zero_lie_on_every_kink():
+    # All samples pull the same way and repel: every one leaves to its positive side.
+    X, y = np.array([[1.0, 0.2], [0.8, 0.9]]), np.array([1.0, 2.0])
+    net = ib.LeakyReLUNetwork([1.0], np.zeros((1, 2)), slope=0.2)
+    flow = ib.gradient_flow(net, X, y, t=[1e-3])
+    assert flow.success
+    assert (X @ flow.parameters.W[-1, 0] > 0).all()
+    # With targets of either sign in one dimension both sides are consistent.
+    both = ib.gradient_flow(ib.LeakyReLUNetwork([1.0], [[0.0]], slope=0.2), [[1.0], [-1.0]], [1.0, 1.0])
+    assert both.status == "ambiguous"
+
+
 def smoothed(net, X, y, t, width):
     """The flow with the kink smoothed, by SciPy, in raw weights."""
     (n, d), m = X.shape, net.a.size

@@ -26,8 +26,8 @@ pub(super) struct Span {
     /// Dimension of the span.
     pub(super) k: usize,
     d: usize,
-    /// `Qᵀ`, k × d.
-    q: Vec<f64>,
+    /// `Qᵀ`, k × d; none for the identity.
+    q: Option<Vec<f64>>,
     /// `X̃`, N × k, in the unit of X.
     rows: Vec<f64>,
     /// `X̃X̃ᵀ`, N × N.
@@ -50,12 +50,10 @@ impl Span {
         let (n, d) = (x.n(), x.d());
         let units = (exponent(peak(x.data())), exponent(peak(y)));
         let data: Vec<f64> = x.data().iter().map(|v| scaled(*v, -units.0)).collect();
-        let q = if reduced { basis(&data, n, d) } else { None };
-        let (q, k) = q.unwrap_or_else(|| (identity(d), d));
-        let mut rows = vec![0.0; n * k];
-        for (row, out) in data.chunks_exact(d.max(1)).zip(rows.chunks_exact_mut(k.max(1))) {
-            out.iter_mut().zip(q.chunks_exact(d)).for_each(|(out, q)| *out = f64::dot(q, row));
-        }
+        let basis = if reduced { basis(&data, n, d) } else { None };
+        let k = basis.as_ref().map_or(d, |(_, rank)| *rank);
+        let q = basis.map(|(q, _)| q);
+        let rows: Vec<f64> = data.chunks_exact(d).flat_map(|row| coordinates(q.as_deref(), d, row)).collect();
         let norms = (0..n).map(|i| norm(rows[i * k..(i + 1) * k].iter().copied())).collect();
         let targets: Vec<f64> = y.iter().map(|v| scaled(*v, -units.1)).collect();
         let gram = (0..n * n)
@@ -88,12 +86,13 @@ impl Span {
 
     /// `Qᵀ v`.
     pub(super) fn enter(&self, v: &[f64]) -> Vec<f64> {
-        self.q.chunks_exact(self.d.max(1)).map(|q| f64::dot(q, v)).collect()
+        coordinates(self.q.as_deref(), self.d, v)
     }
 
     /// `out += Q u`.
     pub(super) fn add(&self, u: &[f64], out: &mut [f64]) {
-        for (u, q) in u.iter().zip(self.q.chunks_exact(self.d.max(1))) {
+        let Some(q) = &self.q else { return f64::axpy(1.0, u, out) };
+        for (u, q) in u.iter().zip(q.chunks_exact(self.d)) {
             f64::axpy(*u, q, out);
         }
     }
@@ -120,8 +119,9 @@ impl Span {
     }
 }
 
-fn identity(d: usize) -> Vec<f64> {
-    (0..d * d).map(|k| if k % (d + 1) == 0 { 1.0 } else { 0.0 }).collect()
+/// `Qᵀ v`.
+fn coordinates(q: Option<&[f64]>, d: usize, v: &[f64]) -> Vec<f64> {
+    q.map_or_else(|| v.to_vec(), |q| q.chunks_exact(d).map(|q| f64::dot(q, v)).collect())
 }
 
 /// `Qᵀ`; none where the span is everything, and needs no basis. Rows are brought to one size first: a sample counts as
