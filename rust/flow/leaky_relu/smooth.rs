@@ -17,6 +17,8 @@ const PAST: f64 = 1e-3;
 const OTHER: f64 = 1e-6;
 /// The residual is resolved that much more coarsely than the weights: its error decays with it.
 const RESIDUAL: f64 = 30.0;
+/// In units of its round-off, an error of a residual that no shorter step would make smaller.
+const UNRESOLVED: f64 = 8.0;
 /// Roundings of a residual, in units of the sum of its terms.
 const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
 
@@ -180,7 +182,7 @@ impl System<f64> for Smooth<'_> {
         for (error, round_off) in residual.iter().zip(&norm_of.round_off) {
             let beyond = error.abs() - round_off;
             if !(beyond <= 0.0) {
-                take(beyond / norm_of.residual);
+                take(beyond / (norm_of.residual + UNRESOLVED * round_off));
             }
         }
         size
