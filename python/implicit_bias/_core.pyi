@@ -153,6 +153,7 @@ def leaky_relu_flow(
     start: tuple[_Array, _Array, float],
     slope: float,
     times: _Array | None,
+    time_unit: float,
     rtol: float,
     tol: float,
     method: str,

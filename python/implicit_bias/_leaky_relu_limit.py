@@ -30,6 +30,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
         net._start(),
         net.slope,
         times=None,
+        time_unit=1.0,
         rtol=1e-12,
         tol=min(options["tol"], 1e-12),
         method="auto",

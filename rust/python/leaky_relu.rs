@@ -18,7 +18,7 @@ type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>
 
 /// The trajectory from one start. `end` is what the observable "distance" is measured from.
 #[pyfunction]
-#[pyo3(signature = (X, y, start, slope, times, rtol, tol, method, max_steps, max_seconds, max_events, observables, end,
+#[pyo3(signature = (X, y, start, slope, times, time_unit, rtol, tol, method, max_steps, max_seconds, max_events, observables, end,
     save_beta, progress, n_jobs))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
 pub fn leaky_relu_flow<'py>(
@@ -28,6 +28,7 @@ pub fn leaky_relu_flow<'py>(
     start: NeuronArrays<'py>,
     slope: f64,
     times: Option<PyReadonlyArray1<'py, f64>>,
+    time_unit: f64,
     rtol: f64,
     tol: f64,
     method: &str,
@@ -50,6 +51,7 @@ pub fn leaky_relu_flow<'py>(
     let method = named(method)?;
     let options = Options {
         times,
+        time_unit,
         rtol,
         tol,
         method,

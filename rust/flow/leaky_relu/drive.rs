@@ -1,11 +1,12 @@
 //! The public entry: prepare, run, hand back rows; and the weights behind them.
 
-use super::problem::{Problem, validate};
+use super::problem::Problem;
 use super::run::{Now, Run};
 use super::shown::{Show, Weights};
 use super::span::Span;
 use super::units::{peak, scaled, split_exponential};
-use crate::flow::diagonal::Invalid;
+use crate::flow::Invalid;
+use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Method, Options};
 use crate::flow::recorder::{Frame, Recorder};
@@ -16,19 +17,21 @@ use crate::flow::recorder::{Frame, Recorder};
 /// [`Invalid`] where an argument is not allowed. A run that cannot be finished is not an error: its [`Status`] says why.
 pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
-    validate(options)?;
+    options.validate(problem.x.d())?;
     let span = Span::new(problem.x, problem.y, options.method != Method::Weights);
     let (unit, factor) = split_exponential(problem.start.log_magnitude);
     let (weights, state) = Weights::start(problem, &span, factor, unit);
     let mut now = Now { t: 0.0, exponents: weights.exponents.clone(), state, pieces: Vec::new() };
     let m = now.exponents.len();
-    let time_unit = scaled(1.0, -(span.units.0 + span.units.1));
     let mut show = Show { span: &span, weights: &weights, slope: problem.slope, m };
     let mut run = Run::new(problem, options, &span, &weights);
     let start = run.start(&mut now, problem);
     let work = run.visit(&now);
-    let first = run.first_time(&now, &work);
-    let frame = Frame { features: problem.x.d(), samples: problem.x.n(), dim: now.state.len() + m, time_unit, first };
+    // Sums of two exponents of binary64.
+    #[allow(clippy::cast_possible_truncation)]
+    let clock = Clock::new(options.time_unit, (span.units.0 + span.units.1) as i32);
+    let (features, samples, dim) = (problem.x.d(), problem.x.n(), now.state.len() + m);
+    let frame = Frame { features, samples, dim, clock, first: run.first_time(&now, &work) };
     let mut recorder = Recorder::new(options, monitor, frame);
     let y = scaled(1.0, span.units.1);
     recorder.start(&mut show, &now.extended(), (peak(&work.residual) * y, run.goal.tol * run.goal.size * y));
@@ -36,7 +39,7 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
         Some(status) => status,
         None => run.go(&mut now, &mut recorder, &mut show),
     };
-    let events = run.events_in(time_unit);
+    let events = run.sorted_events();
     Ok(recorder.finish(&mut show, &now.extended(), status, run.stats, events))
 }
 

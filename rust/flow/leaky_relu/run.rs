@@ -176,7 +176,8 @@ impl<'a> Run<'a> {
         let escape = Escape::new(self.span, &now.pieces, &now.state, &now.exponents, now.t);
         let horizon = escape.horizon(self.span, &now.pieces, self.slope);
         let end = horizon.time.min(recorder.horizon());
-        if end == f64::INFINITY {
+        // Nothing grows: all weights fall to a saddle, for ever.
+        if horizon.time == f64::INFINITY && self.options.times.is_none() {
             return Err(Status::Saddle);
         }
         let (closed, dim) = (escape.clone(), now.state.len());

@@ -140,13 +140,10 @@ impl Run<'_> {
         }
     }
 
-    /// The events in the order users see, in the unit of their time.
-    pub(super) fn events_in(&self, unit: f64) -> Vec<Event> {
+    /// The events in the order users see.
+    pub(super) fn sorted_events(&self) -> Vec<Event> {
         let mut events = self.events.clone();
         events.sort_by(|a, b| a.time.total_cmp(&b.time).then((a.neuron, a.sample).cmp(&(b.neuron, b.sample))));
-        for event in &mut events {
-            event.time *= unit;
-        }
         events
     }
 }
