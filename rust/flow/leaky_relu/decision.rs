@@ -29,6 +29,8 @@ pub(super) struct Decision<'a> {
     /// The sign of a.
     pub(super) sign: f64,
     pub(super) residual: &'a [f64],
+    /// Residuals below this are round-off.
+    pub(super) noise: f64,
     /// The neuron before the decision.
     pub(super) piece: &'a Piece,
     /// The kinks it lies on.
@@ -43,7 +45,7 @@ impl Decision<'_> {
             self.on.iter().map(|g| (*g, Kink::new(self.span, self.slope, *g, self.residual))).collect();
         let attracts = |(g, kink): &(usize, Kink)| {
             let terms: f64 = self.span.kinks[*g].iter().map(|(_, factor)| factor.abs()).sum();
-            self.sign * kink.attraction < -ROUND_OFF * self.span.size * terms
+            self.sign * kink.attraction < -self.noise * terms
         };
         let (attracting, repelling): (Vec<_>, Vec<_>) = kinks.into_iter().partition(attracts);
         if self.sign == 0.0 && !attracting.is_empty() {

@@ -3,11 +3,12 @@
 use super::segment::{Kink, Piece, Side};
 use super::smooth::{Work, activate};
 use super::span::Span;
+use super::stopping::terms;
 use crate::linalg::norm;
 use crate::real::Real;
 
-/// Roundings of a residual, in units of the largest target.
-const ROUND_OFF: f64 = 16.0 * f64::EPSILON;
+/// What integrated residuals may be wrong by in the end, in units of the sum of their terms.
+pub(super) const NOISE: f64 = 256.0 * f64::EPSILON;
 
 /// What happens when a guard fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(super) struct Guards<'a> {
     list: Vec<Guard>,
     /// For each the sign of its quantity at the start.
     signs: Vec<f64>,
+    /// Residuals below this are round-off.
+    noise: f64,
     work: Work,
 }
 
@@ -69,7 +72,8 @@ impl<'a> Guards<'a> {
                 }
             }
         }
-        Self { span, pieces, gains, slope, list, signs, work }
+        let noise = NOISE * terms(span, gains, state);
+        Self { span, pieces, gains, slope, list, signs, noise, work }
     }
 
     /// How many.
@@ -101,6 +105,7 @@ impl<'a> Guards<'a> {
         for ((guard, sign), out) in self.list.iter().zip(&self.signs).zip(out) {
             let piece = &self.pieces[guard.neuron];
             let neuron = &state[guard.neuron * (1 + self.span.k)..(guard.neuron + 1) * (1 + self.span.k)];
+            let mut slack = 0.0;
             let quantity = match guard.what {
                 What::Reaches => f64::dot(self.span.kink(guard.kink), &neuron[1..]),
                 What::Repels => neuron[0],
@@ -110,12 +115,13 @@ impl<'a> Guards<'a> {
                     }
                     let at = piece.sliding.iter().position(|g| *g == guard.kink).unwrap_or(0);
                     let full = Kink::new(self.span, self.slope, guard.kink, residual).attraction;
+                    // A slope is a quotient of residuals: where these are nothing but round-off it says nothing, and the
+                    // slide goes on. Where they are more than that, this is far below the round-off of the guard.
+                    slack = self.noise * (self.noise / full.abs());
                     if side == Side::Negative { pushes.1[at] - self.slope * full } else { full - pushes.1[at] }
                 }
             };
-            // A slope is a quotient of residuals: where these are nothing but round-off it says nothing.
-            let round_off = if matches!(guard.what, What::Leaves(_)) { ROUND_OFF * self.span.size } else { 0.0 };
-            *out = sign * quantity + round_off;
+            *out = sign * quantity + slack;
         }
     }
 }

@@ -20,10 +20,10 @@ use std::rc::Rc;
 /// Steps are this much more accurate than asked for: errors of a step pass on into the times of events, and through them
 /// into everything after. Costs a tenth of the evaluations.
 const MARGIN: f64 = 0.1;
-/// With up to so many kinks, segments are long enough for Radau to pay from the start: a tenth of the error for half the
-/// evaluations. With more, events follow each other closely, and the explicit method starts at less cost, until stability
-/// holds it back.
-const FEW_KINKS: usize = 64;
+/// With up to so many kinks Radau integrates every segment: a tenth of the error for half the evaluations, and a tail that
+/// is smooth to the last digit, where an explicit method at its stability limit moves slopes of slides by its round-off.
+/// With more, its N × N systems cost more than that is worth until stability holds the explicit method back.
+const FEW_KINKS: usize = 1024;
 /// The finest tolerance of a step, the floor of binary64.
 const FINEST: f64 = 1e-14;
 /// At tolerances below this only the method of order 13 is used.
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
     }
 
     /// `g_i`, which carry the neurons' units into the residual.
-    fn gains(&self, now: &Now) -> Vec<f64> {
+    pub(super) fn gains(&self, now: &Now) -> Vec<f64> {
         let (x, y) = self.span.units;
         now.exponents.iter().map(|e| scaled(1.0, 2.0 * e + x - y)).collect()
     }

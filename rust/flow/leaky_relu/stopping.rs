@@ -76,7 +76,7 @@ fn is_unseen(pieces: &[Piece], state: &[f64], n: usize, k: usize) -> bool {
 }
 
 /// The largest sum of the magnitudes of the terms of a residual.
-fn terms(span: &Span, gains: &[f64], state: &[f64]) -> f64 {
+pub(super) fn terms(span: &Span, gains: &[f64], state: &[f64]) -> f64 {
     let neurons = || state.chunks_exact(1 + span.k).zip(gains);
     let f: f64 = neurons().map(|(v, gain)| gain * v[0].abs() * norm(v[1..].iter().copied())).sum();
     span.targets.iter().zip(&span.norms).fold(0.0, |most: f64, (y, x)| most.max(y.abs() + x * f))

@@ -1,11 +1,12 @@
 //! Between two segments: who has reached or left a kink, what becomes of it, and what is told of it.
 
 use super::decision::Decision;
-use super::guards::{Guard, What};
+use super::guards::{Guard, NOISE, What};
 use super::problem::Problem;
 use super::run::{Now, Run};
 use super::segment::{Pattern, Piece, Side};
 use super::smooth::{Work, pull};
+use super::stopping::terms;
 use super::units::peak;
 use crate::flow::outcome::{Event, EventKind, Status};
 use crate::linalg::norm;
@@ -115,7 +116,9 @@ impl Run<'_> {
         let sign = if a == 0.0 { f64::dot(sigma, &work.residual) } else { a };
         let sign = if sign == 0.0 { 0.0 } else { sign.signum() };
         let piece = &now.pieces[i];
-        let decision = Decision { span: self.span, slope: self.slope, sign, residual: &work.residual, piece, on };
+        let noise = NOISE * terms(self.span, &self.gains(now), &now.state);
+        let decision =
+            Decision { span: self.span, slope: self.slope, sign, residual: &work.residual, noise, piece, on };
         let Some(pattern) = decision.settle(arriving) else { return false };
         let old = piece.pattern.sides.clone();
         let is_start = arriving.is_empty() && now.t == 0.0 && self.events.is_empty();

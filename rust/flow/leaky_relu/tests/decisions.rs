@@ -61,7 +61,7 @@ fn every_decision_satisfies_the_differential_inclusion() {
         let before = Piece::new(&span, slope, Pattern { sides, held: Vec::new() });
         // Up to all of them, which is more than there are dimensions.
         let on: Vec<usize> = (0..span.kinks.len().min(1 + round % 6)).collect();
-        let decision = Decision { span: &span, slope, sign: a, residual: &r, piece: &before, on: &on };
+        let decision = Decision { span: &span, slope, sign: a, residual: &r, noise: 0.0, piece: &before, on: &on };
         let Some(pattern) = decision.settle(&[]) else {
             ambiguous += 1;
             continue;
