@@ -16,6 +16,9 @@ use crate::flow::{Neurons, Options};
 /// `a` (m), `W` (m × d) and the logarithm of their unit.
 type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>, f64);
 
+/// `a` (T × m) and `W` (T × m × d).
+type Rows<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>);
+
 /// The trajectory from one start. `end` is what the observable "distance" is measured from.
 #[pyfunction]
 #[pyo3(signature = (X, y, start, slope, times, time_unit, rtol, tol, method, max_steps, max_seconds, max_events, observables, end,
@@ -104,7 +107,7 @@ pub fn leaky_relu_parameters<'py>(
     slope: f64,
     method: &str,
     path: PyReadonlyArray2<'py, f64>,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>)> {
+) -> PyResult<Rows<'py>> {
     let (x, y, count) = (rows(&X)?, y.as_slice()?, path.shape()[0]);
     let (a, w, log_magnitude) = &start;
     let start = Neurons { a: a.as_slice()?, w: w.as_slice()?, log_magnitude: *log_magnitude };

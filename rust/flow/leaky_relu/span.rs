@@ -17,6 +17,10 @@ use crate::real::Real;
 
 /// Directions closer than this are the same: rounding of a normalised row.
 const SAME: f64 = 16.0 * f64::EPSILON;
+/// A cosine below which nobody need look closer.
+const ALMOST: f64 = 0.999_999;
+/// Squares of lengths below this may have lost digits.
+const SHORT: f64 = 1e-200;
 
 /// The samples in span coordinates, in units in which the largest entry of X and of y is about 1.
 #[derive(Clone, Debug)]
@@ -105,10 +109,13 @@ impl Span {
         for n in (0..self.n).filter(|n| norms[*n] > 0.0) {
             let home = kinks.iter_mut().find_map(|kink| {
                 let first = kink[0].0;
-                let cosine: f64 = direction(n).zip(direction(first)).map(|(a, b)| a * b).sum();
+                let (product, lengths) = (self.gram[n * self.n + first], norms[n] * norms[first]);
+                // Of very short rows the product has underflown.
+                let exact = || direction(n).zip(direction(first)).map(|(a, b)| a * b).sum();
+                let cosine: f64 = if lengths > SHORT { product / lengths } else { exact() };
                 let sign = cosine.signum();
                 let same = || direction(n).zip(direction(first)).all(|(a, b)| (a - sign * b).abs() <= SAME);
-                (cosine.abs() > 0.5 && same()).then_some((sign * norms[n] / norms[first], kink))
+                (cosine.abs() > ALMOST && same()).then_some((sign * norms[n] / norms[first], kink))
             });
             match home {
                 Some((factor, kink)) => kink.push((n, factor)),
