@@ -20,10 +20,12 @@ use std::rc::Rc;
 /// Steps are this much more accurate than asked for: errors of a step pass on into the times of events, and through them
 /// into everything after. Costs a tenth of the evaluations.
 const MARGIN: f64 = 0.1;
-/// With up to so many kinks Radau integrates every segment: a tenth of the error for half the evaluations, and a tail that
-/// is smooth to the last digit, where an explicit method at its stability limit moves slopes of slides by its round-off.
-/// With more, its N × N systems cost more than that is worth until stability holds the explicit method back.
+/// With up to so many kinks, of so many samples, Radau integrates every segment: a tenth of the error for half the
+/// evaluations, and a tail that is smooth to the last digit, where an explicit method at its stability limit moves slopes of
+/// slides by its round-off. With more, the N × N systems of short segments cost more than that is worth, until stability
+/// holds the explicit method back.
 const FEW_KINKS: usize = 1024;
+const FEW_SAMPLES: usize = 128;
 /// The finest tolerance of a step, the floor of binary64.
 const FINEST: f64 = 1e-14;
 /// At tolerances below this only the method of order 13 is used.
@@ -66,7 +68,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(problem: &Problem<'_>, options: &'a Options<'a>, span: &'a Span, weights: &'a Weights) -> Self {
-        let few = span.kinks.len() * problem.start.a.len() <= FEW_KINKS;
+        let few = span.n <= FEW_SAMPLES && span.kinks.len() * problem.start.a.len() <= FEW_KINKS;
         let goal = Goal { tol: options.tol, size: span.size, at_tolerance: options.times.is_none() };
         Self {
             span,
