@@ -6,16 +6,20 @@
 array([0., 1.])
 """
 
-from . import baselines, datasets, plot, special, warp
+from typing import TYPE_CHECKING, Any
+
+from . import baselines, datasets, plot, special
 from ._citation import citation
 from ._core import __version__
 from ._diagonal import DiagonalNetwork
 from ._diagonal_flow import ConservedQuantities, Parameters
 from ._flow import gradient_flow
 from ._flow_progress import FlowProgress
-from ._fully_connected import Balancedness, FullyConnectedNetwork, NeuronParameters
+from ._fully_connected import FullyConnectedNetwork
+from ._leaky_relu import LeakyReLUNetwork
 from ._limit import check_kkt, limit, limit_path
 from ._neuron_potential import NeuronPotential
+from ._neurons import Balancedness, NeuronParameters
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._saddles import SaddleToSaddle, saddle_to_saddle
@@ -23,6 +27,9 @@ from ._scale_to_l1 import ScaleToL1, scale_to_l1
 from ._status import Status
 from ._sweep import SweepInterrupted, SweepResult, sweep
 from ._trajectory import Event, Flow, FlowInterrupted
+
+if TYPE_CHECKING:
+    from . import warp
 
 __all__ = [
     "Balancedness",
@@ -35,6 +42,7 @@ __all__ = [
     "FullyConnectedNetwork",
     "HyperbolicEntropy",
     "KKTReport",
+    "LeakyReLUNetwork",
     "Limit",
     "LimitPath",
     "NeuronParameters",
@@ -60,3 +68,12 @@ __all__ = [
     "sweep",
     "warp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when it is first used: a fifth of the time to import the package, and few ask for it.
+    if name == "warp":
+        from importlib import import_module
+
+        return import_module(".warp", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -193,6 +193,7 @@ def gradient_flow(
         _X=X,
         _y=y,
         _path=found["path"],
+        _method=method,
     )
     if found["interrupted"] and on_interrupt == "raise":
         raise FlowInterrupted(flow)

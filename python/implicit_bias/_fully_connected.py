@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from . import _core, _fully_connected_limit
 from . import _validate as check
-from ._network import FlowOptions, LimitOptions, Network
+from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _polar
+from ._neurons import Balancedness, NeuronParameters, Neurons, balancedness
 from ._results import KKTReport, Limit
 from ._validate import Array
 
@@ -20,37 +21,6 @@ if TYPE_CHECKING:
 
 #: A a^T - W W^T counts as 0 below this many roundings of its terms.
 BALANCED = 64.0 * np.finfo(float).eps
-
-
-class NeuronParameters(NamedTuple):
-    """The weights of a network of neurons along a flow; over- and underflow give inf and 0.
-
-    Attributes
-    ----------
-    a : ndarray, shape (n_times, n_neurons)
-    W : ndarray, shape (n_times, n_neurons, n_features)
-    """
-
-    a: Array
-    W: Array
-
-
-class Balancedness(NamedTuple):
-    r"""What gradient flow conserves, recomputed from the weights at every time.
-
-    .. math:: \Delta = a a^\top - W W^\top, \qquad \delta_i = \Delta_{ii} = a_i^2 - \|w_i\|^2
-
-    Attributes
-    ----------
-    delta : ndarray, shape (n_times, n_neurons)
-        The diagonal.
-    drift : ndarray, shape (n_times,)
-        Frobenius norm of the change of the whole matrix since the start, relative to
-        :math:`\|a\|^2 + \|W\|^2`. The matrix is never formed.
-    """
-
-    delta: Array
-    drift: Array
 
 
 class OneNeuron(NamedTuple):
@@ -63,7 +33,7 @@ class OneNeuron(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FullyConnectedNetwork(Network):
+class FullyConnectedNetwork(Neurons):
     r"""Two-layer fully connected linear network of any width, given by its weights at time 0.
 
     .. math:: f(x) = \sum_i a_i \langle w_i, x\rangle = \langle\beta, x\rangle, \qquad \beta = W^\top a
@@ -120,16 +90,7 @@ class FullyConnectedNetwork(Network):
     shape: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        outer = check.array("a", self.a, "(n_neurons,)")
-        hidden = check.array("W", self.W, "(n_neurons, n_features)")
-        if outer.size != hidden.shape[0]:
-            raise ValueError(f"W must have {outer.size} rows, one for every entry of a: got {hidden.shape[0]}")
-        for name, weights in (("a", outer), ("W", hidden)):
-            copy = np.array(weights, order="C")
-            copy.flags.writeable = False
-            object.__setattr__(self, name, copy)
-        magnitude = check.logarithms("log_magnitude", np.array([check.number("log_magnitude", self.log_magnitude)]))
-        object.__setattr__(self, "log_magnitude", float(magnitude[0]))
+        self._keep_weights()
 
     @classmethod
     def from_scale_shape(
@@ -181,42 +142,7 @@ class FullyConnectedNetwork(Network):
         >>> net.a, net.W
         (array([2.]), array([[0.3, 0.4]]))
         """
-        size, direction = _polar(check.array("orientation", orientation, "(n_features,)"))
-        if size == 0.0:
-            raise ValueError("orientation must not be 0: a direction is needed")
-        check.exactly_one(("scale", "log_scale"), (scale, log_scale))
-        s = check.number("shape", shape)
-        if not -1.0 < s < 1.0:
-            raise ValueError(f"shape must be in (-1, 1): got {check.shown(shape)}")
-        if check.integer("sign", sign, least=-1) not in (1, -1):
-            raise ValueError(f"sign must be 1 or -1: got {check.shown(sign)}")
-        alpha = None if scale is None else check.positive("scale", scale)
-        logarithm = None if log_scale is None else check.number("log_scale", log_scale)
-        root = 1.0 if alpha is None else math.sqrt(alpha)
-        slope = math.sqrt((1.0 + s) / (1.0 - s))
-        magnitude = 0.0 if logarithm is None else 0.5 * logarithm
-        net = cls(np.array([sign * root * slope]), (root / slope * direction)[None, :], magnitude)
-        for name, value in (("scale", alpha), ("log_scale", logarithm), ("shape", s)):
-            object.__setattr__(net, name, value)
-        return net
-
-    def __repr__(self) -> str:
-        names = ("log_magnitude",) if self.shape is None else ("scale", "log_scale", "shape")
-        given = [f", {name}={check.shown(getattr(self, name))}" for name in names if getattr(self, name) is not None]
-        return f"FullyConnectedNetwork(n_neurons={self.a.size}, n_features={self.n_features}{''.join(given)})"
-
-    @property
-    def n_features(self) -> int:
-        """Number of coefficients."""
-        return int(self.W.shape[1])
-
-    @property
-    def beta0(self) -> Array:
-        r"""Predictor at time 0, :math:`W^\top a`; over- and underflow give inf and 0."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            half = np.exp(self.log_magnitude)
-            found = (half * self.W).T @ (half * self.a)
-        return np.asarray(np.where(np.isnan(found), 0.0, found))
+        return cls._one(orientation, scale, shape, sign, log_scale)
 
     def potential(self) -> NeuronPotential:
         r"""The function that this start makes gradient flow minimise.
@@ -276,27 +202,11 @@ class FullyConnectedNetwork(Network):
             return None
         return OneNeuron(outer * unit, outer * unit * u, 0.0, "Azulay et al. 2021, Proposition 1")
 
-    @property
-    def _start(self) -> tuple[Array, Array, float]:
-        return self.a, self.W, self.log_magnitude
-
-    def _log_scale(self) -> float:
-        if self.log_scale is not None:
-            return self.log_scale
-        if self.scale is not None:
-            return math.log(self.scale)
-        sizes = _polar(self.a)[0], _polar(self.W.ravel())[0]
-        if min(sizes) == 0.0:
-            raise ValueError("time_unit 'log_scale' needs both layers to start off 0; allowed here is 'flow'")
-        return math.log(sizes[0]) + math.log(sizes[1]) + 2.0 * self.log_magnitude
-
     def _check_method(self, method: str) -> None:
         """The core says it."""
 
     def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
-        end = None
-        if "distance" in options["observables"]:
-            end = self._limit(X, y, LimitOptions(bounds=False, tol=options["tol"], n_jobs=options["n_jobs"])).beta
+        end = self._end_asked(X, y, options)
         found = _core.fully_connected_flow(X, y, self._start, end=end, **options)
         if options["method"] == "weights":
             # A neuron a row; states in span coordinates are left as they are, with one axis less.
@@ -313,17 +223,9 @@ class FullyConnectedNetwork(Network):
 
     def _conserved(self, flow: "Flow") -> Balancedness:
         rows = self._parameters(flow)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            unit = np.exp(self.log_magnitude)
-            start = np.column_stack([unit * self.a, unit * self.W])
-            sizes = np.sqrt(np.square(rows.W).sum(axis=2))
-            delta = (np.abs(rows.a) - sizes) * (np.abs(rows.a) + sizes)
+        start = np.column_stack(self._weights)
         drift = [_drift(start, np.column_stack([a, W])) for a, W in zip(*rows, strict=True)]
-        return Balancedness(delta, np.array(drift))
-
-    def _distance_bound(self, X: Array, y: Array, beta: Array, n_jobs: int) -> Array:
-        # Nothing is proven of a neuron on its way.
-        return np.full_like(beta, np.inf)
+        return Balancedness(balancedness(rows), np.array(drift))
 
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         return _fully_connected_limit.limit(self, X, y, options)

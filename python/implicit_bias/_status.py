@@ -12,8 +12,10 @@ class Status(StrEnum):
     LEAST_SQUARES = "least_squares"
     INFEASIBLE_SIGN = "infeasible_sign"
     SADDLE = "saddle"
+    AMBIGUOUS = "ambiguous"
     MAX_STEPS = "max_steps"
     MAX_SECONDS = "max_seconds"
+    MAX_EVENTS = "max_events"
     INTERRUPTED = "interrupted"
     STEP_TOO_SMALL = "step_too_small"
 
@@ -46,9 +48,17 @@ _MESSAGES = {
         "least-squares end; start with |u_plus| != |v_plus| or |u_minus| != |v_minus| to "
         "interpolate"
     ),
-    Status.SADDLE: "the flow rests at a saddle of the loss that is no minimum: move the start off it",
+    Status.SADDLE: (
+        "the flow rests at a saddle of the loss that is no minimum (weights that are all 0, or ReLU samples that no "
+        "neuron sees): move the start off it"
+    ),
+    Status.AMBIGUOUS: (
+        "a pre-activation lies on a kink that repels, and the flow could go on to either side: move the start a "
+        "little, to the side you mean"
+    ),
     Status.MAX_STEPS: "max_steps were taken before the end: raise max_steps or rtol",
     Status.MAX_SECONDS: "max_seconds passed before the end: raise max_seconds or rtol",
+    Status.MAX_EVENTS: "max_events were passed before the end: raise max_events",
     Status.INTERRUPTED: "interrupted: the rows up to then are kept, call again to compute the rest",
     Status.STEP_TOO_SMALL: (
         "binary64 cannot go on: the step no longer changes the time, or a time or a coefficient is beyond the largest "

@@ -79,6 +79,7 @@ class Flow:
     _y: Array = field(repr=False)
     # What was integrated, one state a row; the network knows what it means.
     _path: Array = field(repr=False)
+    _method: str = field(repr=False)
 
     @property
     def parameters(self) -> Any:

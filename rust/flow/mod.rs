@@ -5,6 +5,7 @@ mod clock;
 pub mod diagonal;
 pub mod fully_connected;
 mod invalid;
+pub mod leaky_relu;
 mod monitor;
 mod neurons;
 mod observable;

@@ -4,6 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::flow::Neurons;
 use crate::linalg::Rows;
 use crate::potential::Start;
 use crate::real::{DoubleDouble, Real};
@@ -19,6 +20,14 @@ pub type WeightArrays<'py> = (
     PyReadonlyArray1<'py, f64>,
     PyReadonlyArray1<'py, f64>,
 );
+
+/// The weights of a network of neurons as Python holds them: a (m), W (m × d) and the logarithm of their unit.
+pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>, f64);
+
+/// The start of a network of neurons.
+pub fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
+    Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
+}
 
 /// A C-contiguous matrix as rows.
 pub fn rows<'a>(x: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Rows<'a>> {

@@ -166,7 +166,7 @@ pub fn named(method: &str) -> PyResult<Method> {
     }
 }
 
-fn stats_out<'py>(py: Python<'py>, stats: &Stats, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn stats_out<'py>(py: Python<'py>, stats: &Stats, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("accepted", stats.accepted)?;
     out.set_item("rejected", stats.rejected)?;

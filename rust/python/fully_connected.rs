@@ -7,14 +7,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{matrix, rows};
+use super::convert::{NeuronArrays, matrix, neurons, rows};
 use super::flow::{flow_out, named, observable};
 use super::interrupt::{run_or_raise, run_reporting};
+use crate::flow::Options;
 use crate::flow::fully_connected::{Problem, gradient_flow, parameters};
-use crate::flow::{Neurons, Options};
-
-/// The weights of a network as Python holds them: a (m), W (m × d) and the logarithm of their unit.
-pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>, f64);
 
 /// The trajectory from one start. `end` is where the observable "distance" is measured from.
 #[pyfunction]
@@ -88,8 +85,4 @@ pub fn fully_connected_parameters<'py>(
     let (m, d) = (problem.neurons.a.len(), problem.x.d());
     let w = PyArray1::from_vec(py, found.w).reshape([count, m, d])?.unbind();
     Ok((matrix(py, found.a, count, m)?, w))
-}
-
-fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
-    Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
 }

@@ -7,6 +7,7 @@ mod convert;
 mod flow;
 mod fully_connected;
 mod interrupt;
+mod leaky_relu;
 mod limit;
 mod pools;
 mod potential;
@@ -25,6 +26,8 @@ mod _core {
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]
     use super::fully_connected::{fully_connected_flow, fully_connected_parameters};
+    #[pymodule_export]
+    use super::leaky_relu::{leaky_relu_flow, leaky_relu_parameters};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]

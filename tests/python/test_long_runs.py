@@ -335,6 +335,9 @@ def ends():
     flows = both | {
         "reached_end": (net, X, y, {"t": [0.1, 1.0]}),
         "max_steps": (small, X, y, {"max_steps": 3}),
+        # A start on a kink that repels to both sides; a pre-activation that crosses on its way.
+        "ambiguous": (ib.LeakyReLUNetwork([1.0], [[0.0]], 0.2), [[1.0], [-1.0]], [1.0, 1.0], {}),
+        "max_events": (ib.LeakyReLUNetwork([1.0], [[-0.5]], 0.2), [[1.0]], [1.0], {"max_events": 1}),
         "max_seconds": (small, X, y, {"max_seconds": 1e-9, "t": times}),
         "interrupted": (*slow(), {"method": "explicit", "on_interrupt": "return", "t": times, "progress": press}),
         # 1e-150 beta = 1e190

@@ -681,11 +681,12 @@ ELSEWHERE_NAMES = {
 }
 
 
-#: What has a file of tests of its own: test_warp, test_neuron_potential, test_saddles, test_fully_connected.
+#: What has a file of tests of its own: test_warp, test_neuron_potential, test_saddles,
+#: test_fully_connected, test_leaky_relu.
 ELSEWHERE_GROUPS = (
     "warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron",
     "saddle_to_saddle", "scale_to_l1", "SaddleToSaddle", "ScaleToL1",
-    "FullyConnectedNetwork", "NeuronParameters", "Balancedness",
+    "FullyConnectedNetwork", "LeakyReLU", "NeuronParameters", "Balancedness",
 )  # fmt: skip
 
 

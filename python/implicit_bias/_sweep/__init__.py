@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import _validate as check
 from . import arguments
-from .checkpoint import Checkpoint
 from .driver import PROCESSES, Executor, drive, of_processes, own_threads, tasks
 from .points import Row
 from .progress import reporting
@@ -127,7 +126,12 @@ def sweep(
     table = Table(job.axes, job.measures)
     with ExitStack() as stack:
         report = stack.enter_context(reporting(progress))
-        saved = None if checkpoint is None else stack.enter_context(Checkpoint(checkpoint, job))
+        saved = None
+        if checkpoint is not None:
+            # Hashes and JSON, of which a plain sweep has no use.
+            from .checkpoint import Checkpoint
+
+            saved = stack.enter_context(Checkpoint(checkpoint, job))
         for row in saved.rows if saved else ():
             table.add(row)
         report(table.done, table.total)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 
@@ -90,6 +89,8 @@ class Job:
 
 def new_key() -> str:
     """A name for a sweep that no other one has, on any machine."""
+    from uuid import uuid4
+
     return uuid4().hex
 
 

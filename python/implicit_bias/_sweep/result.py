@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validate as check
-from .._files import as_csv
 from .._status import Status
 from .points import Row
 
@@ -110,6 +109,8 @@ class SweepResult(Mapping[str, Column]):
         OSError
             If it cannot be written.
         """
+        from .._files import as_csv
+
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(as_csv(self))
 

@@ -2,17 +2,18 @@
 //! (\[A\] Proposition 1), which are one neuron of outer weight ‖a‖.
 
 use super::prepare::length;
-use super::problem::Problem;
 use super::units::peak;
+use crate::flow::Neurons;
+use crate::linalg::Rows;
 use crate::potential::neuron;
 
 /// `Δ = aaᵀ − WWᵀ` counts as 0 below this many ulps of its terms.
 const ROUND_OFF: f64 = 64.0;
 
 /// Outer weight and hidden weights of the one neuron that a start is, if it is one, as numbers.
-pub(super) fn as_one_neuron(problem: &Problem<'_>) -> Option<(f64, Vec<f64>)> {
-    let (a, w) = (problem.neurons.a, problem.hidden());
-    let unit = problem.neurons.log_magnitude.exp();
+fn as_one_neuron(neurons: &Neurons<'_>, d: usize) -> Option<(f64, Vec<f64>)> {
+    let (a, w) = (neurons.a, Rows::from_parts(neurons.w, neurons.a.len(), d));
+    let unit = neurons.log_magnitude.exp();
     if let [a] = a {
         return Some((a * unit, w.row(0).iter().map(|w| w * unit).collect()));
     }
@@ -42,13 +43,13 @@ pub(super) fn as_one_neuron(problem: &Problem<'_>) -> Option<(f64, Vec<f64>)> {
 }
 
 /// The divergence as a function of β.
-pub(super) type Divergence = Box<dyn Fn(&[f64]) -> f64>;
+pub(crate) type Divergence = Box<dyn Fn(&[f64]) -> f64>;
 
-/// That of a start, if it has one.
-pub(super) fn of(problem: &Problem<'_>) -> Option<Divergence> {
-    let (a, w) = as_one_neuron(problem)?;
+/// That of a start of `d` features, if it has one.
+pub(crate) fn of(neurons: &Neurons<'_>, d: usize) -> Option<Divergence> {
+    let (a, w) = as_one_neuron(neurons, d)?;
     let size = length(&w);
-    let delta = if problem.neurons.a.len() == 1 { (a.abs() - size) * (a.abs() + size) } else { 0.0 };
+    let delta = if neurons.a.len() == 1 { (a.abs() - size) * (a.abs() + size) } else { 0.0 };
     let start: Vec<f64> = w.iter().map(|w| a * w).collect();
     let x0 = length(&start);
     // ∇Q(β(0)) = q'(‖β(0)‖) β(0)/‖β(0)‖, and D = D_q(‖β‖, ‖β(0)‖) + q'(‖β(0)‖) ‖β‖ (1 − cos), 1 − cos = ‖u − u₀‖²/2.

@@ -94,7 +94,7 @@ impl<'p, 'i> Run<'p, 'i> {
     ) -> Self {
         let watch = Watch {
             recorder,
-            rows: SpanRows { prepared, divergence: divergence::of(problem) },
+            rows: SpanRows { prepared, divergence: divergence::of(&problem.neurons, problem.x.d()) },
             stopping: Stopping::new(prepared, start, options.tol, options.times.is_none()),
             offset: 0.0,
             steps: 0,

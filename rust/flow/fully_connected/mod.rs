@@ -17,7 +17,7 @@
 //! Azulay et al., ICML 2021 (\[A\]), Section 7, Theorem 2, Proposition 1 and Theorem 3.
 
 mod arrow;
-mod divergence;
+pub(crate) mod divergence;
 mod drive;
 mod escape;
 mod fold;

@@ -178,7 +178,7 @@ pub(super) fn gradient_flow(
         clock: Clock::new(options.time_unit, 0),
         first: 0.0,
     };
-    let rows = RawRows { problem, targets: &targets, divergence: divergence::of(problem) };
+    let rows = RawRows { problem, targets: &targets, divergence: divergence::of(&problem.neurons, problem.x.d()) };
     let recorder = Recorder::new(options, monitor, frame);
     let mut watch = RawWatch { recorder, rows, goal: 0.0, end: prepared.end, verdict: None };
     let mut flow = RawFlow {

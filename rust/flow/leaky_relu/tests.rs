@@ -1,0 +1,5 @@
+//! Laws of the flow.
+
+mod decisions;
+mod golden;
+mod jacobian;
