@@ -8,7 +8,7 @@ array([0., 1.])
 
 from typing import TYPE_CHECKING, Any
 
-from . import baselines, datasets, plot, special
+from . import baselines, datasets, special
 from ._citation import citation
 from ._core import __version__
 from ._diagonal import DiagonalNetwork
@@ -22,14 +22,28 @@ from ._neuron_potential import NeuronPotential
 from ._neurons import Balancedness, NeuronParameters
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
-from ._saddles import SaddleToSaddle, saddle_to_saddle
-from ._scale_to_l1 import ScaleToL1, scale_to_l1
 from ._status import Status
-from ._sweep import SweepInterrupted, SweepResult, sweep
 from ._trajectory import Event, Flow, FlowInterrupted
 
 if TYPE_CHECKING:
-    from . import warp
+    from . import plot, warp
+    from ._saddles import SaddleToSaddle, saddle_to_saddle
+    from ._scale_to_l1 import ScaleToL1, scale_to_l1
+    from ._sweep import SweepInterrupted, SweepResult, sweep
+
+#: Loaded when first asked for, from the module named here or as one: half of the time to import the package, and a
+#: program that finds one limit needs none of it.
+_LATER = {
+    "SaddleToSaddle": "_saddles",
+    "ScaleToL1": "_scale_to_l1",
+    "SweepInterrupted": "_sweep",
+    "SweepResult": "_sweep",
+    "plot": None,
+    "saddle_to_saddle": "_saddles",
+    "scale_to_l1": "_scale_to_l1",
+    "sweep": "_sweep",
+    "warp": None,
+}
 
 __all__ = [
     "Balancedness",
@@ -71,9 +85,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when it is first used: a fifth of the time to import the package, and few ask for it.
-    if name == "warp":
-        from importlib import import_module
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return import_module(".warp", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _LATER[name]
+    found = import_module(f".{module or name}", __name__)
+    found = found if module is None else getattr(found, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -287,3 +287,39 @@ def test_jumps_of_the_flow_approach_those_of_the_walk_as_one_over_the_logarithm_
         constant = table["delay"][here] * table["log10_scale"][here]
         # The next term is exponentially small in ln(1/scale); times are found to 12 / 63^6 and rtol.
         np.testing.assert_allclose(constant, constant[0], rtol=1e-3)
+
+
+def test_one_neuron_is_followed_to_the_closed_form_and_descent_to_the_published_steps_and_errors(tmp_path):
+    said, table = drawn(tmp_path, "neuron-flow-against-limit")
+    expected = GOLDEN["azulay_single_neuron"]
+    runs = sorted(set(zip(table["shape"].tolist(), table["scale"].tolist(), strict=True)))
+    assert len(runs) == 6
+    for shape, scale in runs:
+        key = f"{shape:g},{scale:g}"
+        here = (table["shape"] == shape) & (table["scale"] == scale)
+        # Stopped at a residual of 1e-12: what is left of the way is that times the condition of the data.
+        assert table["distance"][here][-1] <= 1e-10
+        assert table["test_mse"][here][-1] == pytest.approx(expected["closed_form_test_mse"][key], abs=1e-9)
+        error, steps = expected["published_test_mse"][key], expected["published_epochs"][key]
+        assert f"scale {key.split(',')[1]}: test error" in said
+        assert f"{error:.10f} after {steps} steps of descent" in said
+
+
+def test_the_slides_of_a_neuron_are_those_of_the_reference(tmp_path):
+    said, table = drawn(tmp_path, "leaky-relu")
+    case = json.loads((Path(__file__).parents[1] / "golden" / "leaky_relu_trajectories.json").read_text())["cases"][0]
+    lines = [line for line in said.splitlines() if line.startswith("t = ")]
+    assert lines == [
+        f"t = {float(e['t']):.6f}: sample {e['sample']} {e['kind'].replace('_', ' ')}" for e in case["events"]
+    ]
+    begin, end = (float(event["t"]) for event in case["events"][2:])
+    during = (table["time"] >= begin) & (table["time"] <= end)
+    assert table["slides_1"].astype(bool).tolist() == during.tolist()
+    assert not table["slides_0"].any()
+    assert not table["p_1"][during].any()
+    assert (table["p_1"][table["time"] > end] < 0.0).all()
+    point = next(point for point in case["points"] if float(point["t"]) == 6.0)
+    row = int(np.flatnonzero(table["time"] == 6.0)[0])
+    assert table["a"][row] == pytest.approx(float(point["a"]), rel=1e-11)
+    p = np.array(case["X"]) @ [float(w) for w in point["w"]]
+    np.testing.assert_allclose([table[f"p_{n}"][row] for n in range(3)], p, rtol=1e-10)

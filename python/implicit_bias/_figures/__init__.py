@@ -1,6 +1,15 @@
 """Published figures, computed again: the numbers as a table, and the picture of them. One module a figure."""
 
-from . import flow_against_limit, neuron_contours, neuron_q, saddle_to_saddle, shape_and_scale, warp
+from . import (
+    flow_against_limit,
+    leaky_relu,
+    neuron_contours,
+    neuron_flow_against_limit,
+    neuron_q,
+    saddle_to_saddle,
+    shape_and_scale,
+    warp,
+)
 from .page import Draw
 
 #: By the names that the command line knows them under.
@@ -9,6 +18,8 @@ FIGURES: dict[str, Draw] = {
     "flow-against-limit": flow_against_limit.draw,
     "neuron-q": neuron_q.draw,
     "neuron-contours": neuron_contours.draw,
+    "neuron-flow-against-limit": neuron_flow_against_limit.draw,
+    "leaky-relu": leaky_relu.draw,
     "warp": warp.draw,
     "saddle-to-saddle": saddle_to_saddle.draw,
 }
