@@ -53,6 +53,7 @@ lint: .venv/built ## Check formatting, lints, types and documentation; warnings 
 bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same run, then the kernels alone
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/pytest benches/python -o python_files='*.py'
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benches/python/report.py
+	$(BIN)/python benches/python/leaky_relu.py
 	cargo bench $(CORE)
 
 soak: .venv/built ## Test the proven bounds on 10,000 random problems against 30 digits

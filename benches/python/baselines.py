@@ -232,3 +232,34 @@ def _step(solver, done, seconds) -> tuple[int, bool]:
         if accepted % 10 == 0 and done(solver.t, solver.y):
             return accepted, True
     return accepted, False
+
+
+# ------------------------------------------------------------------------------------------------ neurons, raw weights
+
+
+def neuron_flow(X, y, a, W, tol=1e-10, rtol=1e-10, seconds=60.0) -> FlowRun:
+    """SciPy's DOP853 on the weights of a fully connected linear network, stepped until the residual is small."""
+    n, m, d, count = len(y), len(a), X.shape[1], 0
+
+    def split(theta):
+        return theta[:m], theta[m:].reshape(m, d)
+
+    def rhs(_t, theta):
+        nonlocal count
+        count += 1
+        a, W = split(theta)
+        g = (y - X @ (a @ W)) @ X / n
+        return np.concatenate([W @ g, np.outer(a, g).ravel()])
+
+    start = np.concatenate([a, W.ravel()])
+    # an absolute tolerance far below the start: the default would swallow it
+    solver = DOP853(rhs, 0.0, start, 1e9, rtol=rtol, atol=rtol * np.abs(start).max() * 1e-3)
+    target = tol * np.abs(y).max()
+
+    def done(_t, theta):
+        a, W = split(theta)
+        return np.abs(y - X @ (a @ W)).max() < target
+
+    accepted, finished = _step(solver, done, seconds)
+    a, W = split(solver.y)
+    return FlowRun(a @ W, solver.t, accepted, count, finished)

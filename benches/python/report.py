@@ -9,16 +9,10 @@ default can be five times slower than one thread.
 """
 
 import argparse
-import contextlib
 import math
 import os
 import platform
-import re
-import statistics
 import tempfile
-import threading
-import time
-import types
 from functools import partial
 from pathlib import Path
 
@@ -27,31 +21,15 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
 
 import baselines  # noqa: E402
+import neurons  # noqa: E402
 import numpy as np  # noqa: E402
+from measure import duration, interleaved, private_memory, timed  # noqa: E402
 from scipy.linalg import cho_factor  # noqa: E402
-from threadpoolctl import threadpool_limits  # noqa: E402
 
 import implicit_bias as ib  # noqa: E402
 
 SHAPES, SCALES = (0.0, 0.5, 0.7, 0.9, 0.99), np.logspace(-5, -0.6, 20)
 SCALE = 1e-12
-
-
-def interleaved(repeats, ours, theirs):
-    """Median seconds and last result of every competitor, which take turns; `theirs` use BLAS."""
-    turns = [(name, None, run) for name, run in ours.items()]
-    turns += [(name, threads, run) for name, run in theirs.items() for threads in (1, os.cpu_count())]
-    seconds, results = {turn[:2]: [] for turn in turns}, {}
-    for _ in range(repeats):
-        for name, threads, run in turns:
-            with threadpool_limits(threads, user_api="blas"):
-                began = time.perf_counter()
-                results[name] = run()
-                seconds[name, threads].append(time.perf_counter() - began)
-    medians = {}
-    for (name, _), values in seconds.items():
-        medians[name] = min(medians.get(name, math.inf), statistics.median(values))
-    return medians, results
 
 
 def cells():
@@ -61,10 +39,6 @@ def cells():
         for shape in SHAPES
         for scale in SCALES
     ]
-
-
-def duration(seconds):
-    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 def limit_rows(data, repeats):
@@ -205,37 +179,6 @@ def huge_rows(log_kappa=-27.0):
                    duration(read), f"{took / read:.0f} of them", read / took, "memory below 0.5")  # fmt: skip
 
 
-def timed(run):
-    began = time.perf_counter()
-    result = run()
-    return time.perf_counter() - began, result
-
-
-@contextlib.contextmanager
-def private_memory():
-    """Peak of this process's private memory over what it had, in bytes, sampled; NaN where the system does not say."""
-    result, done = types.SimpleNamespace(peak=math.nan), threading.Event()
-    if not Path("/proc/self/status").exists():
-        yield result
-        return
-
-    def now():
-        return 1024 * int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1])
-
-    def watch():
-        while not done.wait(0.01):
-            result.peak = max(result.peak, now() - before)
-
-    before, result.peak = now(), 0
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield result
-    finally:
-        done.set()
-        thread.join()
-
-
 def overhead_rows(repeats):
     """What a sweep costs beyond its limits: the same points, and the same numbers of them, in a plain loop."""
     data = ib.datasets.sparse_regression(n_samples=20, n_features=200, n_nonzero=3, seed=0)
@@ -290,6 +233,10 @@ def main():
         huge_rows(),
         overhead_rows(options.repeats),
         flow_sweep_rows(data, options.repeats),
+        neurons.single_rows(options.repeats),
+        neurons.width_rows(options.repeats),
+        neurons.long_rows(),
+        neurons.segment_rows(),
     ):
         for work, time_, counted, against, other, other_counted, ratio, reach in rows:
             print(f"| {work} | {time_} | {counted} | {against} | {other} | {other_counted} | {ratio:.3g} | {reach} |")

@@ -266,6 +266,9 @@ impl<'p, 'i> Recorder<'p, 'i> {
         let (pieces, first) = (core::mem::take(pieces), *first);
         let Some(end) = pieces.last().map(Piece::end) else { return status };
         let times = self.frame.clock.told_apart(spread(first, end));
+        if self.save_beta {
+            self.flow.beta.reserve_exact(times.len() * self.frame.features);
+        }
         let mut written = 0;
         let monitor = self.budget.monitor;
         while written < times.len() && !monitor.interrupted() {
@@ -303,16 +306,19 @@ impl<'p, 'i> Recorder<'p, 'i> {
     fn push(&mut self, shown: &mut dyn Shown, times: &[f64], states: &[f64]) {
         let Frame { features, samples, dim, .. } = self.frame;
         let width = if self.shows_beta { features } else { 0 };
-        let mut beta = vec![0.0; times.len() * width];
+        let before = if self.save_beta { Vec::new() } else { core::mem::take(&mut self.flow.beta) };
+        // Shown where they stay: of many features the rows are most of what there is to write.
+        let first = self.flow.beta.len();
+        self.flow.beta.resize(first + times.len() * width, 0.0);
         let mut residual = vec![0.0; times.len() * samples];
-        shown.show(states, &mut beta, &mut residual);
-        let rows = residual.chunks_exact(samples).zip(states.chunks_exact(dim)).enumerate();
-        for (time, (k, (residual, state))) in times.iter().zip(rows) {
-            let beta = &beta[k * width..(k + 1) * width];
-            self.overflown |= !beta.iter().all(|beta| beta.is_finite());
-            if self.overflown {
-                return;
-            }
+        shown.show(states, &mut self.flow.beta[first..], &mut residual);
+        let finite =
+            |k: usize| self.flow.beta[first + k * width..first + (k + 1) * width].iter().all(|b| b.is_finite());
+        let held = (0..times.len()).take_while(|k| finite(*k)).count();
+        self.overflown |= held < times.len();
+        self.flow.beta.truncate(first + held * width);
+        for (k, (time, residual)) in times[..held].iter().zip(residual.chunks_exact(samples)).enumerate() {
+            let beta = &self.flow.beta[first + k * width..first + (k + 1) * width];
             let loss = residual.iter().map(|r| r * r).sum::<f64>() / (2.0 * samples as f64);
             self.flow.times.push(*time);
             self.flow.loss.push(loss);
@@ -323,12 +329,16 @@ impl<'p, 'i> Recorder<'p, 'i> {
                 residual: &|| shown.borrow_mut().largest(beta, residual),
                 potential: &|| shown.borrow_mut().potential(beta),
             });
-            if !self.save_beta {
-                self.flow.beta.clear();
-                self.flow.states.clear();
-            }
-            self.flow.beta.extend_from_slice(beta);
-            self.flow.states.extend_from_slice(state);
+        }
+        let states = &states[..held * dim];
+        if self.save_beta {
+            self.flow.states.extend_from_slice(states);
+        } else if held > 0 {
+            self.flow.beta.drain(..(held - 1) * width);
+            self.flow.states.clear();
+            self.flow.states.extend_from_slice(&states[(held - 1) * dim..]);
+        } else {
+            self.flow.beta = before;
         }
     }
 
