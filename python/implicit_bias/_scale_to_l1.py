@@ -92,10 +92,12 @@ def scale_to_l1(
     least = float(np.abs(basis_pursuit(X, y)).sum())
     log_kappa, excess = _largest(X, y, least, tol, threads) if least > 0.0 else (math.inf, 0.0)
     # ln κ = ln 4α + ln((1 + s²)/(1 − s²)), the last difference as it stands: a rounded 1 − s² would not be exact.
-    log_scale = log_kappa - math.log(4.0) - np.log1p(s**2) + np.log1p(-s) + np.log1p(s)
+    log_scale = np.asarray(log_kappa - math.log(4.0) - np.log1p(s**2) + np.log1p(-s) + np.log1p(s))
     with np.errstate(over="ignore", under="ignore"):
-        scale = np.exp(log_scale)
-    return ScaleToL1(scale[()], log_scale[()], excess)
+        scale = np.asarray(np.exp(log_scale))
+    if not s.ndim:
+        return ScaleToL1(float(scale), float(log_scale), excess)
+    return ScaleToL1(scale, log_scale, excess)
 
 
 def _largest(X: Array, y: Array, least: float, tol: float, n_jobs: int) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 //! Between arrays of Python and slices.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -27,6 +27,14 @@ pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, 
 /// The start of a network of neurons.
 pub fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
     Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
+}
+
+/// Weights at the times of some rows: a (T × m) and W (T × m × d).
+pub type WeightRows = (Py<PyArray2<f64>>, Py<PyArray3<f64>>);
+
+/// Their arrays, for `count` rows of `m` neurons.
+pub fn weights_out(py: Python<'_>, a: Vec<f64>, w: Vec<f64>, count: usize, m: usize, d: usize) -> PyResult<WeightRows> {
+    Ok((matrix(py, a, count, m)?, PyArray1::from_vec(py, w).reshape([count, m, d])?.unbind()))
 }
 
 /// A C-contiguous matrix as rows.

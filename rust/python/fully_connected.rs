@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{NeuronArrays, matrix, neurons, rows};
+use super::convert::{NeuronArrays, WeightRows, neurons, rows, weights_out};
 use super::flow::{flow_out, named, observable};
 use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::Options;
@@ -77,12 +77,11 @@ pub fn fully_connected_parameters<'py>(
     start: NeuronArrays<'py>,
     states: PyReadonlyArray2<'py, f64>,
     n_jobs: usize,
-) -> PyResult<(Py<PyArray2<f64>>, Py<PyArray3<f64>>)> {
+) -> PyResult<WeightRows> {
     let problem = Problem { x: rows(&X)?, y: y.as_slice()?, neurons: neurons(&start)? };
     let (count, path) = (states.shape()[0], states.as_slice()?);
     let found = run_or_raise(py, n_jobs, |_| parameters(&problem, path))?;
     let found = found.ok_or_else(|| PyValueError::new_err("states must be those of a flow of this problem"))?;
     let (m, d) = (problem.neurons.a.len(), problem.x.d());
-    let w = PyArray1::from_vec(py, found.w).reshape([count, m, d])?.unbind();
-    Ok((matrix(py, found.a, count, m)?, w))
+    weights_out(py, found.a, found.w, count, m, d)
 }

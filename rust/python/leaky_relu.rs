@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{NeuronArrays, neurons, rows};
+use super::convert::{NeuronArrays, WeightRows, neurons, rows, weights_out};
 use super::flow::{flow_out, named, observable};
 use super::interrupt::run_reporting;
 use crate::flow::Options;
@@ -83,10 +83,10 @@ pub fn leaky_relu_parameters<'py>(
     slope: f64,
     method: &str,
     path: PyReadonlyArray2<'py, f64>,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>)> {
+) -> PyResult<WeightRows> {
     let (x, y, count) = (rows(&X)?, y.as_slice()?, path.shape()[0]);
     let problem = Problem { x, y, start: neurons(&start)?, slope };
     let (m, method) = (problem.start.a.len(), named(method)?);
     let (a, w) = parameters(&problem, method, path.as_slice()?).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok((PyArray1::from_vec(py, a).reshape([count, m])?, PyArray1::from_vec(py, w).reshape([count, m, x.d()])?))
+    weights_out(py, a, w, count, m, x.d())
 }

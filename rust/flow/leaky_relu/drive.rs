@@ -15,7 +15,8 @@ use crate::flow::recorder::{Frame, Recorder};
 /// The trajectory of gradient flow from `problem.start`, row by row, every event of a pre-activation, and why it ended.
 ///
 /// # Errors
-/// [`Invalid`] where an argument is not allowed. A run that cannot be finished is not an error: its [`Status`] says why.
+/// [`Invalid`] where an argument is not allowed. A run that cannot be finished is not an error: its
+/// [`Status`](crate::flow::Status) says why.
 pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
     options.validate(problem.x.d())?;
