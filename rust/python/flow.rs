@@ -115,6 +115,24 @@ pub fn flow_out<'py>(
     Ok(out)
 }
 
+/// The result of a network of neurons: its path are the states, and it has no multipliers along the way.
+pub fn neurons_out<'py>(
+    py: Python<'py>,
+    flow: Flow,
+    observables: &[Observable],
+    features: usize,
+    seconds: f64,
+    interruption: Option<PyErr>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let count = flow.beta.len() / features;
+    let width = flow.states.len().checked_div(count).unwrap_or(0);
+    let path = matrix(py, flow.states.clone(), count, width)?;
+    let out = flow_out(py, flow, observables, features, seconds, interruption)?;
+    out.set_item("path", path)?;
+    out.set_item("multipliers", py.None())?;
+    Ok(out)
+}
+
 /// A bound of the distance of every row to the limit.
 #[pyfunction]
 #[allow(non_snake_case, reason = "the data are X in every paper")]

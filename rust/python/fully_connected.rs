@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::convert::{NeuronArrays, WeightRows, neurons, rows, weights_out};
-use super::flow::{flow_out, named, observable};
+use super::flow::{named, neurons_out, observable};
 use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::Options;
 use crate::flow::fully_connected::{Problem, gradient_flow, parameters};
@@ -57,14 +57,7 @@ pub fn fully_connected_flow<'py>(
     let (flow, interruption) =
         run_reporting(py, n_jobs, progress.as_ref(), |monitor| gradient_flow(&problem, &options, monitor))?;
     let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
-    let d = problem.x.d();
-    let count = flow.beta.len() / d;
-    let width = flow.states.len().checked_div(count).unwrap_or(0);
-    let path = PyArray1::from_slice(py, &flow.states).reshape([count, width])?.into_any();
-    let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
-    out.set_item("path", path)?;
-    out.set_item("multipliers", py.None())?;
-    Ok(out)
+    neurons_out(py, flow, &observables, problem.x.d(), clock.elapsed().as_secs_f64(), interruption)
 }
 
 /// The weights behind the states of a flow: a (R × m) and W (R × m × d).

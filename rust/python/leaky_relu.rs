@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::convert::{NeuronArrays, WeightRows, neurons, rows, weights_out};
-use super::flow::{flow_out, named, observable};
+use super::flow::{named, neurons_out, observable};
 use super::interrupt::run_reporting;
 use crate::flow::Options;
 use crate::flow::leaky_relu::{Problem, gradient_flow, parameters};
@@ -62,14 +62,7 @@ pub fn leaky_relu_flow<'py>(
     let (flow, interruption) =
         run_reporting(py, n_jobs, progress.as_ref(), |monitor| gradient_flow(&problem, &options, monitor))?;
     let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
-    let d = x.d();
-    let count = flow.beta.len() / d;
-    let width = flow.states.len().checked_div(count).unwrap_or(0);
-    let path = PyArray1::from_slice(py, &flow.states).reshape([count, width])?;
-    let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
-    out.set_item("path", path)?;
-    out.set_item("multipliers", py.None())?;
-    Ok(out)
+    neurons_out(py, flow, &observables, x.d(), clock.elapsed().as_secs_f64(), interruption)
 }
 
 /// The weights behind the path of a flow: a (T × m) and W (T × m × d).
@@ -87,6 +80,8 @@ pub fn leaky_relu_parameters<'py>(
     let (x, y, count) = (rows(&X)?, y.as_slice()?, path.shape()[0]);
     let problem = Problem { x, y, start: neurons(&start)?, slope };
     let (m, method) = (problem.start.a.len(), named(method)?);
-    let (a, w) = parameters(&problem, method, path.as_slice()?).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let path = path.as_slice()?;
+    let found = py.detach(|| parameters(&problem, method, path));
+    let (a, w) = found.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
     weights_out(py, a, w, count, m, x.d())
 }
