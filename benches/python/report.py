@@ -236,6 +236,7 @@ def main():
         neurons.single_rows(options.repeats),
         neurons.width_rows(options.repeats),
         neurons.long_rows(),
+        neurons.rate_rows(),
         neurons.segment_rows(),
     ):
         for work, time_, counted, against, other, other_counted, ratio, reach in rows:
