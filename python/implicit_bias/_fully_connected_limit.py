@@ -15,7 +15,7 @@ from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _ratio
 from ._results import KKTReport, Limit
-from ._status import Status
+from ._status import LIMIT_STEPS, Status, message_of_limit
 from ._validate import Array
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def limit(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOption
     sign, how = 1.0, ""
     if _undecided(one, X, y):
         end = _integrated(net, X, y, options, SIGN_RTOL, SIGN_TOL)
-        if Status(end["status"]) is Status.SADDLE:
-            return _report(net, X, y, end["beta"][-1], Status.SADDLE, Status.SADDLE.message, end["stats"], None)
+        status = Status(end["status"])
+        if not status.at_the_end:
+            return _report(net, X, y, end["beta"][-1], status, message_of_limit(status), end["stats"], None)
         if one.delta < 0.0:
             sign = _final_sign(net, X, y, end, one)
             kept = "changes" if sign < 0.0 else "keeps"
@@ -138,7 +139,7 @@ def _integrated(
         rtol=rtol,
         tol=tol,
         method="auto",
-        max_steps=None,
+        max_steps=LIMIT_STEPS,
         max_seconds=None,
         observables=[],
         save_beta=False,
@@ -161,7 +162,7 @@ def _by_integration(net: "FullyConnectedNetwork", X: Array, y: Array, options: L
         # In the span of the samples the end is known: what is left of the residual is taken out at once.
         span = Span.of(X, y)
         beta = beta + span.least_norm(span.target - X @ beta)
-    return _report(net, X, y, beta, status, status.message, end["stats"], options["tol"])
+    return _report(net, X, y, beta, status, message_of_limit(status), end["stats"], options["tol"])
 
 
 def _report(

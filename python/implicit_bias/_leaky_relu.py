@@ -205,7 +205,9 @@ class LeakyReLUNetwork(Neurons):
         return Balancedness(delta, drift.max(axis=1))
 
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
-        return _leaky_relu_limit.limit(self, X, y, options)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return _leaky_relu_limit.limit(self, X, y, options)
 
     def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
-        return _leaky_relu_limit.check_kkt(self, X, y, beta)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return _leaky_relu_limit.check_kkt(self, X, y, beta)

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core
 from ._results import KKTReport, Limit
-from ._status import Status
+from ._status import LIMIT_STEPS, Status, message_of_limit
 from ._validate import Array
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
         rtol=1e-12,
         tol=min(options["tol"], 1e-12),
         method="auto",
-        max_steps=None,
+        max_steps=LIMIT_STEPS,
         max_seconds=None,
         max_events=None,
         observables=[],
@@ -49,7 +49,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
         # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra.
         return _closed_form(net, X, y, math.copysign(1.0, a[0, 0]), options, n_iter)
     a, hidden = a[-1], hidden[-1]
-    residual = y - _output(X, net.slope, a, hidden)
+    residual = _residual(X, y, net.slope, a, hidden)
     if net.a.size == 1 and a[0] != 0.0:
         kkt = _report(net, X, y, found["beta"][-1], math.copysign(1.0, a[0]))
     else:
@@ -71,7 +71,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
         kkt=kkt,
         n_iter=n_iter,
         status=status,
-        message=status.message,
+        message=message_of_limit(status),
         success=status.at_the_end,
     )
 
@@ -104,7 +104,7 @@ def _closed_form(
         kkt=kkt,
         n_iter=n_iter,
         status=status,
-        message=status.message,
+        message=message_of_limit(status),
         success=status.at_the_end,
     )
 
@@ -123,7 +123,7 @@ def _report(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, sign: floa
     # A sample of slope 0 pulls nowhere: its multiplier says nothing, and is 0.
     pulled = np.linalg.lstsq((slopes[:, None] * X).T, wanted, rcond=None)[0]
     stationary = potential._of_gradient(X.T @ (slopes * pulled))
-    residual = y - _output(X, net.slope, np.array([a]), w[None])
+    residual = _residual(X, y, net.slope, np.array([a]), w[None])
     outer = sign * _outer(float(np.linalg.norm(stationary)), potential.delta)
     inner = stationary / outer if outer != 0.0 else stationary
     return KKTReport(
@@ -131,7 +131,7 @@ def _report(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, sign: floa
         feasibility=_ratio(residual, y),
         duality_gap=None,
         error_bound=None,
-        backward_error=y - _output(X, net.slope, np.array([outer]), inner[None]),
+        backward_error=_residual(X, y, net.slope, np.array([outer]), inner[None]),
         multipliers=np.where(slopes > 0.0, pulled, 0.0),
         slopes=slopes,
         theorem=THEOREM,
@@ -146,9 +146,11 @@ def _outer(size: float, delta: float) -> float:
     return size / math.sqrt(root - 0.5 * delta)
 
 
-def _output(X: Array, slope: float, a: Array, hidden: Array) -> Array:
+def _residual(X: Array, y: Array, slope: float, a: Array, hidden: Array) -> Array:
+    """Of the outputs, y - f(X); inf where a sum of it is beyond the largest float."""
     p = X @ hidden.T
-    return np.asarray(np.maximum(p, slope * p) @ a)
+    found = y - np.maximum(p, slope * p) @ a
+    return np.asarray(np.where(np.isnan(found), np.inf, found))
 
 
 def _outside(X: Array, moved: Array) -> float:
@@ -160,7 +162,8 @@ def _outside(X: Array, moved: Array) -> float:
 def _ratio(error: Array, of: Array) -> float:
     size = float(np.abs(of).max())
     largest = float(np.abs(error).max())
-    return largest / size if size > 0.0 else largest
+    found = largest / size if size > 0.0 else largest
+    return math.inf if math.isnan(found) else found
 
 
 def _full_rank(X: Array) -> bool:

@@ -67,10 +67,13 @@ _MESSAGES = {
 }
 
 #: A limit has no steps that could be raised: what it needs more of than it has are digits.
+#: Steps of an integration that stands for a limit: more than a hundred times what well-conditioned data take.
+LIMIT_STEPS = 20_000
+
 _LIMIT_MESSAGES = {
     Status.MAX_STEPS: (
-        "the search ended before the residual was within tol, for kappa, X and y are too far apart for binary64 or "
-        "coefficients are beyond it: rescale X or y, or raise tol"
+        "the search ended before the residual was within tol, for the start, X and y are too far apart for binary64, X "
+        "is too ill conditioned, or coefficients are beyond it: rescale X or y, raise tol, or follow gradient_flow"
     ),
 }
 

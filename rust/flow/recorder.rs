@@ -251,6 +251,8 @@ impl<'p, 'i> Recorder<'p, 'i> {
             self.flow.beta.resize(self.frame.features, 0.0);
             shown.show(&self.flow.states, &mut self.flow.beta, &mut residual);
             self.overflown |= !self.flow.beta.iter().all(|beta| beta.is_finite());
+            // A sum of two infinities is not known, and what is not known is infinite.
+            self.flow.beta.iter_mut().filter(|beta| beta.is_nan()).for_each(|beta| *beta = f64::INFINITY);
         }
         // A run whose rows end early, at a number that binary64 cannot hold, has not come to any other end.
         let status = if self.overflown { Status::StepTooSmall } else { status };
@@ -320,6 +322,8 @@ impl<'p, 'i> Recorder<'p, 'i> {
         for (k, (time, residual)) in times[..held].iter().zip(residual.chunks_exact(samples)).enumerate() {
             let beta = &self.flow.beta[first + k * width..first + (k + 1) * width];
             let loss = residual.iter().map(|r| r * r).sum::<f64>() / (2.0 * samples as f64);
+            // NaN is a residual of two infinities, of data whose products with weights are beyond the largest float.
+            let loss = if loss.is_nan() { f64::INFINITY } else { loss };
             self.flow.times.push(*time);
             self.flow.loss.push(loss);
             let shown = core::cell::RefCell::new(&mut *shown);

@@ -61,6 +61,17 @@ pub struct Stats {
     pub newton_systems: u64,
 }
 
+impl core::ops::AddAssign for Stats {
+    fn add_assign(&mut self, more: Self) {
+        self.accepted += more.accepted;
+        self.rejected += more.rejected;
+        self.rhs += more.rhs;
+        self.jacobians += more.jacobians;
+        self.newton_iterations += more.newton_iterations;
+        self.newton_systems += more.newton_systems;
+    }
+}
+
 /// The end of an integration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<R> {

@@ -650,6 +650,36 @@ def an_argument_of_no_sense_is_refused_with_one_sentence(where, value):
     refused(call, **(extra | plain | {argument: value}))
 
 
+# ------------------------------------------------------------------------------------------------- networks of neurons
+
+
+@law(
+    "FullyConnectedNetwork", "LeakyReLUNetwork", examples=80,
+    data=extremes.data(), seed=st.integers(0, 2**32), n_neurons=st.integers(1, 3),
+    log_magnitude=st.sampled_from([0.0, -5.0, -400.0, -11513.0, -1e6, 30.0, 300.0]),
+    slope=st.sampled_from([None, 0.0, 0.2, 1.0]), dead=st.booleans(),
+    times=st.sampled_from([None, [0.0], [1e-300, 1.0, 1e10], [1e300]]),
+)  # fmt: skip
+def a_network_of_neurons_has_a_flow_of_numbers_or_says_why_not(
+    data, seed, n_neurons, log_magnitude, slope, dead, times
+):
+    random = np.random.default_rng(seed)
+    a, W = random.standard_normal(n_neurons), random.standard_normal((n_neurons, data.X.shape[1]))
+    if dead:
+        a[0], W[0] = 0.0, 0.0
+    if slope is None:
+        net = ib.FullyConnectedNetwork(a, W, log_magnitude)
+    else:
+        net = ib.LeakyReLUNetwork(a, W, slope, log_magnitude)
+    flow = refused(ib.gradient_flow, net, *data, times, max_seconds=1.0)
+    if flow is not None:
+        assert np.isfinite(flow.beta).all()
+        assert np.isfinite(flow.t).all()
+        assert not np.isnan(flow.loss).any()
+        assert flow.beta.shape == (flow.t.size, data.X.shape[1])
+        assert (np.diff(flow.t) > 0.0).all()
+
+
 # --------------------------------------------------------------------------------------------------------- all of them
 
 

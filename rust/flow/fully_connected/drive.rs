@@ -178,7 +178,7 @@ impl<'p, 'i> Run<'p, 'i> {
         *state = outcome.y;
         self.watch.offset += outcome.t;
         self.watch.steps += outcome.stats.accepted;
-        self.stats = sum(self.stats, outcome.stats);
+        self.stats += outcome.stats;
         outcome.status
     }
 }
@@ -222,16 +222,5 @@ impl<'a> Observer<f64, SpanFlow<'a>> for Watch<'_, '_> {
 
     fn interrupted(&mut self) -> bool {
         self.recorder.is_spent()
-    }
-}
-
-fn sum(a: Stats, b: Stats) -> Stats {
-    Stats {
-        accepted: a.accepted + b.accepted,
-        rejected: a.rejected + b.rejected,
-        rhs: a.rhs + b.rhs,
-        jacobians: a.jacobians + b.jacobians,
-        newton_iterations: a.newton_iterations + b.newton_iterations,
-        newton_systems: a.newton_systems + b.newton_systems,
     }
 }

@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         self.largest = flow.largest().to_vec();
         // The settings are validated; what is left is a run that made no step.
         let Ok(outcome) = outcome else { return Err(Status::StepTooSmall) };
-        add(&mut self.stats, outcome.stats);
+        self.stats += outcome.stats;
         (now.t, now.state) = (outcome.t, outcome.y);
         if ending.is_none() && outcome.status == ode::Status::Stiff {
             self.implicit = true;
@@ -251,13 +251,4 @@ impl<'a> Run<'a> {
             ..ode::Options::default()
         })
     }
-}
-
-fn add(sum: &mut Stats, more: Stats) {
-    sum.accepted += more.accepted;
-    sum.rejected += more.rejected;
-    sum.rhs += more.rhs;
-    sum.jacobians += more.jacobians;
-    sum.newton_iterations += more.newton_iterations;
-    sum.newton_systems += more.newton_systems;
 }
