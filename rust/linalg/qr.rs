@@ -112,14 +112,14 @@ impl RowBasis {
 }
 
 /// The reflections that make a matrix triangular, with the triangle.
-struct Reflections {
+pub(super) struct Reflections {
     factors: Mat<f64>,
     coefficients: Mat<f64>,
 }
 
 impl Reflections {
     /// `A = Q R`.
-    fn of(a: Mat<f64>) -> Self {
+    pub(super) fn of(a: Mat<f64>) -> Self {
         let (mut found, block) = Self::room(a);
         let Self { factors, coefficients } = &mut found;
         let (n, d) = (factors.nrows(), factors.ncols());
@@ -155,14 +155,14 @@ impl Reflections {
         (Self { factors, coefficients: Mat::zeros(block, size) }, block)
     }
 
-    /// `R`, square, of a matrix with more rows than columns.
-    fn triangle(&self) -> Mat<f64> {
+    /// `R`, square, of a matrix with at least as many rows as columns.
+    pub(super) fn triangle(&self) -> Mat<f64> {
         let n = self.factors.ncols();
         Mat::from_fn(n, n, |i, j| if i <= j { self.factors[(i, j)] } else { 0.0 })
     }
 
     /// `T ← Q T`.
-    fn apply(&self, columns: MatMut<'_, f64>) {
+    pub(super) fn apply(&self, columns: MatMut<'_, f64>) {
         let (n, block, size) = (self.factors.nrows(), self.coefficients.nrows(), self.coefficients.ncols());
         let scratch = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n, block, columns.ncols());
         apply_block_householder_sequence_on_the_left_in_place_with_conj(
@@ -191,17 +191,7 @@ impl ThinQr {
     pub fn of(x: Rows<'_>) -> Self {
         let (n, d) = (x.n(), x.d());
         let size = n.min(d);
-        let block = BLOCK.min(size.max(1));
-        let mut factors = x.as_faer().to_owned();
-        let mut coefficients = Mat::<f64>::zeros(block, size);
-        let scratch = no_pivoting::factor::qr_in_place_scratch::<f64>(n, d, block, Par::Seq, Spec::default());
-        no_pivoting::factor::qr_in_place(
-            factors.as_mut(),
-            coefficients.as_mut(),
-            Par::Seq,
-            Scratch::new(scratch).stack(),
-            Spec::default(),
-        );
+        let Reflections { factors, coefficients } = Reflections::of(x.as_faer().to_owned());
         let entry = |k: usize| if k % d < k / d { 0.0 } else { factors[(k / d, k % d)] };
         let r = (0..size * d).map(entry).collect();
         Self { factors, coefficients, r }

@@ -8,18 +8,11 @@
 //! Algorithms*, 2nd ed., theorem 19.4 (`X + E = QR`, `‖E_k‖₂ ≤ γ ‖x_k‖₂` column by column).
 
 use super::blocks::{for_each_row_block, worth_threads};
-use super::scratch::Scratch;
+use super::qr::Reflections;
 use super::{Rows, WeightedGram};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj,
-};
 use faer::linalg::matmul::matmul;
-use faer::linalg::qr::no_pivoting;
-use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Side, Spec};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 
-/// Columns of one Householder block.
-const BLOCK: usize = 32;
 /// Data count as well conditioned while `σ₁² ≤ 100 σ_n²`.
 const WELL_CONDITIONED: f64 = 100.0;
 /// Units whose squares, and those of their inverses, are floats.
@@ -53,22 +46,8 @@ impl ThinSvd {
             return found;
         }
         let across = if n > d { x.as_faer() } else { x.as_faer().transpose() };
-        let mut factors = Mat::from_fn(tall, small, |i, j| across[(i, j)] / unit);
-        let block = BLOCK.min(small);
-        let mut coefficients = Mat::<f64>::zeros(block, small);
-        let mut scratch = Scratch::new(faer::dyn_stack::StackReq::any_of(&[
-            no_pivoting::factor::qr_in_place_scratch::<f64>(tall, small, block, Par::Seq, Spec::default()),
-            apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(tall, block, small),
-        ]));
-        no_pivoting::factor::qr_in_place(
-            factors.as_mut(),
-            coefficients.as_mut(),
-            Par::Seq,
-            scratch.stack(),
-            Spec::default(),
-        );
-        let r = Mat::from_fn(small, small, |i, j| if i <= j { factors[(i, j)] } else { 0.0 });
-        let Ok(svd) = r.thin_svd() else { return empty };
+        let reflections = Reflections::of(Mat::from_fn(tall, small, |i, j| across[(i, j)] / unit));
+        let Ok(svd) = reflections.triangle().thin_svd() else { return empty };
         let sizes: Vec<f64> = svd.S().column_vector().iter().copied().collect();
         let least = tall as f64 * f64::EPSILON * sizes[0];
         let rank = sizes.iter().take_while(|size| **size > least).count();
@@ -76,14 +55,7 @@ impl ThinSvd {
         let mut long = vec![0.0; rank * tall];
         let mut columns = MatMut::from_column_major_slice_mut(&mut long, tall, rank);
         columns.as_mut().subrows_mut(0, small).copy_from(svd.U().subcols(0, rank));
-        apply_block_householder_sequence_on_the_left_in_place_with_conj(
-            factors.as_ref(),
-            coefficients.as_ref(),
-            Conj::No,
-            columns,
-            Par::Seq,
-            scratch.stack(),
-        );
+        reflections.apply(columns);
         let right = svd.V();
         let short: Vec<f64> = (0..rank * small).map(|k| right[(k % small, k / small)]).collect();
         let (u, v) = if n > d { (long, short) } else { (short, long) };
