@@ -1,5 +1,6 @@
 //! `diagonal_flow` and `diagonal_distance_bound`.
 
+use std::mem::take;
 use std::time::Instant;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -67,16 +68,16 @@ pub fn diagonal_flow<'py>(
         let max_seconds = max_seconds.map(left);
         gradient_flow(&problem, &Options { end: &end, max_seconds, ..options.clone() }, monitor)
     })?;
-    let flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
+    let mut flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
     let d = x.d();
     let (count, weights) = (flow.beta.len() / d, method == Method::Weights);
-    // The path that was integrated: G, or the weights.
+    // The path that was integrated: G, or the weights. Handed over, not copied: it may be as large as memory allows.
     let path = if weights {
-        PyArray1::from_slice(py, &flow.states).reshape([count, 4, d])?.into_any()
+        PyArray1::from_vec(py, take(&mut flow.states)).reshape([count, 4, d])?.into_any()
     } else {
-        PyArray1::from_slice(py, &flow.dual).reshape([count, d])?.into_any()
+        PyArray1::from_vec(py, take(&mut flow.dual)).reshape([count, d])?.into_any()
     };
-    let multipliers = if weights { None } else { Some(matrix(py, flow.multipliers.clone(), count, x.n())?) };
+    let multipliers = if weights { None } else { Some(matrix(py, take(&mut flow.multipliers), count, x.n())?) };
     let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
     out.set_item("path", path)?;
     out.set_item("multipliers", multipliers)?;
@@ -118,7 +119,7 @@ pub fn flow_out<'py>(
 /// The result of a network of neurons: its path are the states, and it has no multipliers along the way.
 pub fn neurons_out<'py>(
     py: Python<'py>,
-    flow: Flow,
+    mut flow: Flow,
     observables: &[Observable],
     features: usize,
     seconds: f64,
@@ -126,7 +127,7 @@ pub fn neurons_out<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let count = flow.beta.len() / features;
     let width = flow.states.len().checked_div(count).unwrap_or(0);
-    let path = matrix(py, flow.states.clone(), count, width)?;
+    let path = matrix(py, take(&mut flow.states), count, width)?;
     let out = flow_out(py, flow, observables, features, seconds, interruption)?;
     out.set_item("path", path)?;
     out.set_item("multipliers", py.None())?;
