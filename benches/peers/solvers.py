@@ -93,7 +93,8 @@ def scipy_solver(name: str) -> Callable[[Problem], Solve]:
                 watched, (0.0, problem.times[-1]), problem.start, name, problem.times,
                 rtol=max(rtol, 2.3e-14), atol=rtol * problem.atol_unit,
             )  # fmt: skip
-            return found.y.T, float(found.nfev), float("nan")
+            # One that gives up at once has no states, in a list.
+            return np.asarray(found.y).T, float(found.nfev), float("nan")
 
         return solve
 
