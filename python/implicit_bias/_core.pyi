@@ -21,6 +21,7 @@ __all__ = [
     "diagonal_limit",
     "diagonal_limit_path",
     "diagonal_potential",
+    "double_double",
     "dq_diagonal",
     "dq_neuron",
     "fully_connected_flow",
@@ -31,10 +32,12 @@ __all__ = [
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
     "log_double_double",
+    "log_scaled",
     "neuron_bregman",
     "neuron_potential",
     "q_diagonal",
     "q_neuron",
+    "read_double_double",
 ]
 
 class _Limit(TypedDict):
@@ -91,6 +94,9 @@ class Cancellation:
     def cancelled(self) -> bool: ...
     def call(self, function: Callable[[*_Ts], _R], /, *args: *_Ts) -> _R: ...
 
+def double_double(name: str, arguments: Sequence[tuple[_Array, _Array]]) -> tuple[_Array, _Array]: ...
+def read_double_double(texts: Sequence[str]) -> tuple[_Array, _Array]: ...
+def log_scaled(high: _Array, low: _Array, twos: _Array, tens: _Array) -> tuple[_Array, _Array]: ...
 def log_double_double(x: _Array) -> list[_Array]: ...
 def log_ab_from_weights(
     u_plus: _Array, v_plus: _Array, u_minus: _Array, v_minus: _Array, log_magnitude: _Array

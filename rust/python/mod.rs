@@ -4,6 +4,7 @@
 
 mod cancel;
 mod convert;
+mod double_double;
 mod flow;
 mod fully_connected;
 mod interrupt;
@@ -22,6 +23,8 @@ mod _core {
 
     #[pymodule_export]
     use super::cancel::Cancellation;
+    #[pymodule_export]
+    use super::double_double::{double_double, log_scaled, read_double_double};
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]

@@ -7,10 +7,14 @@
 //! arithmetic*, ACM TOMS 49 (2023). All bounds are relative and hold while no part under- or overflows: results from about
 //! 2^-960 upwards. A result that is not finite has the low part 0, so infinities and NaN behave as in binary64.
 
+mod decimal;
 mod error_free;
 mod functions;
+mod hyperbolic;
+mod power;
 mod products;
 
+pub use decimal::ParseDoubleDoubleError;
 pub use error_free::{quick_two_sum, two_prod, two_sum};
 
 use super::Real;
@@ -59,6 +63,17 @@ impl DoubleDouble {
     pub fn mul_f64(self, b: f64) -> Self {
         let (high, error) = two_prod(self.high, b);
         Self::normalised(high, self.low.mul_add(b, error))
+    }
+}
+
+impl DoubleDouble {
+    /// `self^y`, relative error below `(6 + |y ln self|/16) · 2^-104`.
+    ///
+    /// Special values as in C (IEEE 754 `pow`): 1 for `y = 0` and for 1, NaN for a negative base and a `y` that is no
+    /// integer.
+    #[must_use]
+    pub fn pow(self, y: Self) -> Self {
+        power::pow(self, y)
     }
 }
 
@@ -185,14 +200,33 @@ impl Real for DoubleDouble {
         let remainder = self.low + (-root).mul_add(root, self.high);
         Self::normalised(root, remainder / (2.0 * root))
     }
+    /// Within 5 · 2^-104.
     fn exp(self) -> Self {
         functions::exp(self)
     }
+    /// Within 15 · 2^-104.
     fn exp_m1(self) -> Self {
         functions::exp_m1(self)
     }
+    /// Within 15 · 2^-104.
     fn ln(self) -> Self {
         functions::ln(self)
+    }
+    /// Within 16 · 2^-104.
+    fn ln_1p(self) -> Self {
+        functions::ln_1p(self)
+    }
+    /// Within 16 · 2^-104.
+    fn sinh(self) -> Self {
+        hyperbolic::sinh(self)
+    }
+    /// Within 6 · 2^-104.
+    fn cosh(self) -> Self {
+        hyperbolic::cosh(self)
+    }
+    /// Within 16 · 2^-104.
+    fn asinh(self) -> Self {
+        hyperbolic::asinh(self)
     }
     #[inline(always)]
     fn is_finite(self) -> bool {
