@@ -176,7 +176,8 @@ impl Real for DoubleDouble {
     #[inline(always)]
     fn from_parts(high: f64, low: f64) -> Self {
         let (sum, error) = two_sum(high, low);
-        Self { high: sum, low: if sum.is_finite() { error } else { 0.0 } }
+        // −0 + 0 is +0.
+        Self { high: if low == 0.0 { high } else { sum }, low: if sum.is_finite() { error } else { 0.0 } }
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {
