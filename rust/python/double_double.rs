@@ -8,10 +8,10 @@ use super::convert::{double_doubles, vector};
 use crate::real::{DoubleDouble, ParseDoubleDoubleError, Real};
 
 /// The high and the low parts.
-type Parts = (Py<PyArray1<f64>>, Py<PyArray1<f64>>);
+pub type Parts = (Py<PyArray1<f64>>, Py<PyArray1<f64>>);
 
 /// ln 10: rounded to 80 digits and split.
-const LN_10: DoubleDouble = DoubleDouble { high: 2.302_585_092_994_046, low: -2.170_756_223_382_249_4e-16 };
+const LN_10: DoubleDouble = DoubleDouble { high: core::f64::consts::LN_10, low: -2.170_756_223_382_249_4e-16 };
 
 impl From<ParseDoubleDoubleError> for PyErr {
     fn from(error: ParseDoubleDoubleError) -> Self {

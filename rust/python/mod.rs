@@ -12,6 +12,7 @@ mod leaky_relu;
 mod limit;
 mod pools;
 mod potential;
+mod potential_double_double;
 mod start;
 
 use pyo3::prelude::*;
@@ -37,6 +38,10 @@ mod _core {
     use super::potential::{d2q_diagonal, diagonal_bregman, diagonal_potential, dq_diagonal, q_diagonal};
     #[pymodule_export]
     use super::potential::{d2q_neuron, dq_neuron, neuron_bregman, neuron_potential, q_neuron};
+    #[pymodule_export]
+    use super::potential_double_double::{diagonal_bregman_double_double, diagonal_potential_double_double};
+    #[pymodule_export]
+    use super::potential_double_double::{neuron_bregman_double_double, neuron_potential_double_double};
     #[pymodule_export]
     use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights, log_double_double};
 

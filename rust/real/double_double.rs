@@ -13,9 +13,11 @@ mod functions;
 mod hyperbolic;
 mod power;
 mod products;
+mod triple;
 
 pub use decimal::ParseDoubleDoubleError;
 pub use error_free::{quick_two_sum, two_prod, two_sum};
+pub(super) use functions::{exp_with_exponent, mantissa_and_exponent};
 
 use super::Real;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -44,7 +46,7 @@ impl DoubleDouble {
 
     /// `self · 2^k`, exact unless it under- or overflows. `|k| ≤ 1022`.
     #[inline(always)]
-    fn scaled(self, power: f64) -> Self {
+    pub(super) fn scaled(self, power: f64) -> Self {
         let high = self.high * power;
         Self { high, low: if high.is_finite() { self.low * power } else { 0.0 } }
     }

@@ -8,9 +8,12 @@
 mod dispatch;
 mod double_double;
 mod float64;
+mod scaled;
 pub mod vector;
 
 pub use double_double::{DoubleDouble, ParseDoubleDoubleError, quick_two_sum, two_prod, two_sum};
+
+pub use scaled::Scaled;
 
 pub use float64::{add_squares, axpy_abs, axpy_roundings, dot_abs, dot_roundings};
 

@@ -6,7 +6,8 @@
 //! `ln`: one Newton step `ln(1 + w) = y + ln(1 + δ)`, `δ = w + (1 + w)(e^-y − 1)`, from the binary64 logarithm `y`: it
 //! squares the error, and with `w` and `e^-y − 1` there is nothing to lose near `w = 0`.
 
-use super::DoubleDouble;
+use super::triple::Triple;
+use super::{DoubleDouble, two_prod};
 use crate::real::Real;
 use crate::real::dispatch::{Kernel, dispatch};
 
@@ -101,6 +102,17 @@ fn exp_m1_reduced(r: DoubleDouble) -> DoubleDouble {
         p = p.scaled(2.0) + p * p;
     }
     p
+}
+
+/// `(e^r, k)` with `e^x = 2^k e^r`, `|r| ≤ 0.36`, for any `|x| < 2^53`: within 5 · 2^-104.
+///
+/// Each product of `k` with a part of `ln 2` is exact in two parts, and the last part is known to 2^-139: `r` is off by
+/// `2^-139 |k|`, below 2^-107 up to `|x| = 1e9`, where the last place of `x` is worth 2^-76.
+pub(in crate::real) fn exp_with_exponent(x: DoubleDouble) -> (DoubleDouble, f64) {
+    let k = (x.high * core::f64::consts::LOG2_E).round();
+    let [(p, p_low), (q, q_low), (r, r_low)] = LN_2_PARTS.map(|part| two_prod(k, part));
+    let reduced = Triple::of(&[x.high, -p, -p_low, x.low, -q, -q_low, -r, -r_low]).leading();
+    (dispatch(Evaluate(|r| exp_of_reduced(r, 0), reduced)), k)
 }
 
 /// `2^k` for `−1022 ≤ k ≤ 1023`.
@@ -207,7 +219,7 @@ pub(super) fn ln_1p_kernel(x: DoubleDouble) -> DoubleDouble {
 
 /// `(m, k)` with `x = 2^k m`, `m` in `[1/√2, √2]`, for a finite `x > 0`: near 1 nothing is split off, so nothing cancels.
 #[inline(always)]
-pub(super) fn mantissa_and_exponent(x: DoubleDouble) -> (DoubleDouble, i32) {
+pub(in crate::real) fn mantissa_and_exponent(x: DoubleDouble) -> (DoubleDouble, i32) {
     let (x, shift) = if x.high < f64::MIN_POSITIVE { (x.scaled(power_of_two(600)), 600) } else { (x, 0) };
     let k = exponent_of_mantissa(x.high);
     let half = k / 2;

@@ -15,6 +15,7 @@
 use super::functions::{
     Evaluate, LN_2_PARTS, exp_of_reduced, exponent, mantissa_and_exponent, subtract_multiple_of_ln_2,
 };
+use super::triple::Triple;
 use super::{DoubleDouble, quick_two_sum, two_prod, two_sum};
 use crate::real::Real;
 use crate::real::dispatch::dispatch;
@@ -40,38 +41,6 @@ const SMALL_TERMS: u32 = 11;
 
 /// Beyond this `|y ln x|` the result is inf or 0.
 const OVERFLOW: f64 = 800.0;
-
-/// A sum in three parts, each below about an ulp of the one before: within 2^-157 of the sum of all magnitudes added.
-///
-/// Ogita, Rump, Oishi, *Accurate sum and dot product*, SIAM J. Sci. Comput. 26 (2005), algorithm 4.8 (`SumK`, `K = 3`), one
-/// term at a time.
-#[derive(Clone, Copy)]
-struct Triple([f64; 3]);
-
-impl Triple {
-    #[inline(always)]
-    fn of(terms: &[f64]) -> Self {
-        let mut parts = [0.0; 3];
-        for term in terms {
-            let (sum, error) = two_sum(parts[0], *term);
-            parts[0] = sum;
-            let (sum, error) = two_sum(parts[1], error);
-            parts[1] = sum;
-            parts[2] += error;
-        }
-        let [first, second, third] = parts;
-        let (high, rest) = quick_two_sum(first, second);
-        let (low, rest) = two_sum(rest, third);
-        let (high, low) = quick_two_sum(high, low);
-        Self([high, low, rest])
-    }
-
-    /// The first two parts.
-    #[inline(always)]
-    fn leading(self) -> DoubleDouble {
-        DoubleDouble { high: self.0[0], low: self.0[1] }
-    }
-}
 
 /// `x^y`, relative error below `(6 + |y ln x|/16) · 2^-104`; special values as in C (IEEE 754 `pow`): 1 for `y = 0` and
 /// `x = 1`, NaN for `x < 0` and a `y` that is no integer, signed where `y` is an odd one.
