@@ -20,10 +20,26 @@ from . import _core
 from . import _validate as check
 from ._validate import Array
 
+#: What a number may be computed in.
+PRECISIONS = ("double", "double-double")
 #: Where both parts of a number have all their digits, with room for what is multiplied to it.
 _COMFORTABLE = (1e-270, 1e270)
 _ALLOWED = "a real number, as a float, a decimal string, a Decimal, a Fraction or an mpf"
+_ONE_OR_MANY = "a finite number or an array of them"
 _OUT_OF_RANGE = "in the range of float64"
+
+
+class DoubleDouble(NamedTuple):
+    """Numbers of 31 digits as pairs of binary64 numbers: their value is the sum of the two."""
+
+    #: The nearest binary64: a float or an array.
+    high: Any
+    #: What `high` leaves out, of the same shape; at most half a unit of its last place.
+    low: Any
+
+    def to_mpmath(self) -> Any:
+        """The exact sums: an `mpmath.mpf`, or an object array of them."""
+        return to_mpmath(self.high, self.low)
 
 
 class _Scaled(NamedTuple):
@@ -64,12 +80,12 @@ def vector_parts(name: str, value: object, length: int, of: str) -> tuple[Array,
     return high, low
 
 
-def number_parts(name: str, value: object) -> tuple[float, float]:
+def number_parts(name: str, value: object, allowed: str = "a finite number") -> tuple[float, float]:
     """The parts of one finite number, which alone may be a tuple of two floats."""
     if isinstance(value, tuple) and len(value) == 2:
         high, low = (np.array([check.number(name, part)]) for part in value)
     else:
-        held = _held(name, value)
+        held = _held(name, value, allowed)
         high, low = np.array([held.high]), np.array([held.low])
     high, low = _normalised(name, high, low)
     return float(high[0]), float(low[0])
@@ -78,7 +94,7 @@ def number_parts(name: str, value: object) -> tuple[float, float]:
 def per_coordinate_parts(name: str, value: object, n_features: int | None = None) -> tuple[Array, Array]:
     """The parts of one number, as arrays of length 1 that broadcast, or of one for every feature."""
     if _is_scalar(value):
-        high, low = number_parts(name, value)
+        high, low = number_parts(name, value, _ONE_OR_MANY)
         return np.array([high]), np.array([low])
     if n_features is None:
         return parts(name, value, "(n_features,)")
@@ -91,15 +107,16 @@ def log_parts(name: str, value: object, n_features: int | None = None) -> tuple[
         high, low = per_coordinate_parts(name, value, n_features)
         check.positive_entries(name, high)
         return _core.double_double("log", [(high, low)])
-    each = _entries(name, value).reshape(-1) if _is_scalar(value) else _entries(name, value)
+    one = _is_scalar(value)
+    each = _entries(name, value).reshape(-1) if one else _entries(name, value)
     check.array(name, np.zeros(each.shape), "(n_features,)")
-    if n_features is not None and not _is_scalar(value):
+    if n_features is not None and not one:
         check.vector(name, np.zeros(each.size), n_features, "one for every feature")
-    numbers_ = [_scaled(name, entry) for entry in each]
-    for number, entry in zip(numbers_, each, strict=True):
+    split = [_scaled(name, entry, _ONE_OR_MANY if one else _ALLOWED) for entry in each]
+    for number, entry in zip(split, each, strict=True):
         if not 0.0 < number.high < math.inf:
             raise ValueError(f"{name} must be positive: got {check.shown(entry)}")
-    high, low, twos, tens = (np.array(column) for column in zip(*numbers_, strict=True))
+    high, low, twos, tens = (np.array(column) for column in zip(*split, strict=True))
     high, low = _core.log_scaled(high, low, twos, tens)
     check.logarithms(f"the logarithm of {name}", high)
     return high, low
@@ -180,9 +197,9 @@ def _entries(name: str, value: object) -> NDArray[np.object_]:
         raise ValueError(f"{name} must be an array of real numbers: {error}") from error
 
 
-def _held(name: str, value: object) -> _Scaled:
+def _held(name: str, value: object, allowed: str = _ALLOWED) -> _Scaled:
     """A finite number in two parts, which binary64 must have the range for."""
-    number = _read(name, value)
+    number = _read(name, value, allowed)
     if not math.isfinite(number.high) or (number.high == 0.0 and not _is_zero(value)):
         raise ValueError(f"{name} must be {_OUT_OF_RANGE}: got {check.shown(value)}")
     return number
@@ -194,7 +211,7 @@ def _is_zero(value: Any) -> bool:
     return bool(value == 0)
 
 
-def _read(name: str, value: Any) -> _Scaled:
+def _read(name: str, value: Any, allowed: str = _ALLOWED) -> _Scaled:
     """The two parts of one number; ±inf and 0 where it is beyond binary64."""
     if isinstance(value, (str, Decimal)):
         try:
@@ -207,9 +224,8 @@ def _read(name: str, value: Any) -> _Scaled:
         return _rounded(value, lambda whole, high: exact.fsub(whole, high, exact=True))
     if isinstance(value, numbers.Rational) and not isinstance(value, bool):
         return _rounded(Fraction(value), lambda whole, high: whole - Fraction(high))
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
-        return _rounded(value, lambda whole, high: whole - type(whole)(high))
-    raise ValueError(f"{name} must be {_ALLOWED}: got {check.shown(value)}")
+    nearest = check.number(name, value, allowed)
+    return _Scaled(nearest, float(value - type(value)(nearest)))
 
 
 def _rounded(value: Any, without: Callable[[Any, float], Any]) -> _Scaled:
@@ -221,9 +237,9 @@ def _rounded(value: Any, without: Callable[[Any, float], Any]) -> _Scaled:
     return _Scaled(high, float(without(value, high)) if math.isfinite(high) else 0.0)
 
 
-def _scaled(name: str, value: Any) -> _Scaled:
+def _scaled(name: str, value: Any, allowed: str) -> _Scaled:
     """One number with its powers of two and ten split off, where it is far from 1."""
-    number = _read(name, value)
+    number = _read(name, value, allowed)
     if _COMFORTABLE[0] < abs(number.high) < _COMFORTABLE[1] or math.isnan(number.high) or _is_zero(value):
         return number
     if isinstance(value, (str, Decimal)):

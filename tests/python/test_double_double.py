@@ -19,7 +19,7 @@ UNIT = 2.0**-104
 SMALL = 2.0**-960
 LEAST = 2.0**-1074
 
-# Bits for mpmath: all of a sum of two numbers of 2,100 bits would be wasted on functions, whose arguments have 110 to 300.
+# Bits for mpmath, where no part is small; two numbers can have 2,100 between them.
 BITS = 400
 
 
@@ -59,9 +59,8 @@ def assert_within(units, found, truth):
         return
     assert high + low == high, f"{found} is not normalised"
     error = abs(value(found) - truth)
-    assert error <= units * UNIT * max(abs(truth), mpmath.mpf(SMALL)) + LEAST, (
-        f"{float(error / abs(truth) / UNIT)} units"
-    )
+    size = max(abs(truth), mpmath.mpf(SMALL))
+    assert error <= units * UNIT * size + LEAST, f"{float(error / size / UNIT)} units"
 
 
 @pytest.fixture(autouse=True)
@@ -293,9 +292,9 @@ def test_arrays_of_floats_are_neither_copied_nor_slow():
         ("1e400", "y must be in the range of float64: got '1e400'"),
         ("-1e-400", "y must be in the range of float64: got '-1e-400'"),
         (Fraction(1, 10**400), "y must be in the range of float64: got Fraction(1, 1000"),
-        (None, "y must be a real number, as a float, a decimal string, a Decimal, a Fraction or an mpf: got None"),
+        (None, "y must be a finite number: got None"),
         (Decimal("NaN"), "y must be in the range of float64: got Decimal('NaN')"),
-        (True, "y must be a real number, as a float, a decimal string, a Decimal, a Fraction or an mpf: got True"),
+        (True, "y must be a finite number: got True"),
     ],
 )
 def test_what_is_no_number_is_refused_by_name(value, message):
@@ -308,13 +307,13 @@ def test_what_is_no_number_is_refused_by_name(value, message):
 
 def test_shapes_are_checked():
     for value, axes in [([["0.1"]], "(n,)"), ([], "(n,)"), ("0.1", "(n,)"), ([["0.1"], ["0.2", "0.3"]], "(k, n)")]:
-        with pytest.raises(ValueError, match="^y must"):
+        with pytest.raises(ValueError, match=r"^y must"):
             dd.parts("y", value, axes)
     with pytest.raises(ValueError, match=r"^y must have parts of one shape: got \(2,\) and \(1,\)$"):
         dd.parts("y", ([1.0, 2.0], [0.0]), "(n,)")
-    with pytest.raises(ValueError, match="^y must have length 3, one a row: got 2$"):
+    with pytest.raises(ValueError, match=r"^y must have length 3, one a row: got 2$"):
         dd.vector_parts("y", ["0.1", "0.2"], 3, "one a row")
-    with pytest.raises(ValueError, match="^kappa must have length 3, one for every feature: got 2$"):
+    with pytest.raises(ValueError, match=r"^kappa must have length 3, one for every feature: got 2$"):
         dd.log_parts("kappa", ["0.1", "1e-400"], 3)
 
 
@@ -346,9 +345,9 @@ def test_scales_are_kept_by_their_logarithm(scale, logarithm):
 
 def test_a_scale_must_be_positive():
     for scale in ("-1e-400", "0", 0.0, "-0.1", "nan", [0.1, -1.0]):
-        with pytest.raises(ValueError, match="^scale must be positive: got "):
+        with pytest.raises(ValueError, match=r"^scale must be positive: got "):
             dd.log_parts("scale", scale)
-    with pytest.raises(ValueError, match="^the logarithm of scale must be in"):
+    with pytest.raises(ValueError, match=r"^the logarithm of scale must be in"):
         dd.log_parts("scale", "1e-1000000000000")
 
 
@@ -379,7 +378,7 @@ def test_arrays_keep_their_shape_and_a_field_its_low_part():
     assert dd.field_to_mpmath(Result, "beta", names)[0, 0] == found[0, 0]
     assert dd.field_to_mpmath(Result, "loss", names) == 0.5
     assert dd.field_to_mpmath(Result, "nothing", names) is None
-    with pytest.raises(ValueError, match="^name must be one of 'beta', 'loss', 'nothing': got 'gamma'$"):
+    with pytest.raises(ValueError, match=r"^name must be one of 'beta', 'loss', 'nothing': got 'gamma'$"):
         dd.field_to_mpmath(Result, "gamma", names)
 
 
