@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::potential::neuron;
+use crate::real::Real;
 use proptest::prelude::*;
 
 const UNIT: f64 = DoubleDouble::UNIT_ROUNDOFF;
