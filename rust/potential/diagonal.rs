@@ -68,7 +68,7 @@ impl HyperbolicEntropy {
         if self.log_a == self.log_b {
             return hyperbolic_entropy::value(beta, self.log_a);
         }
-        let unit = Unit::new(self.log_kappa(), beta.abs());
+        let unit = Unit::new(self.log_kappa(), beta.abs().max(self.start().abs()));
         let (p, m) = unit.parts(beta);
         let (p0, m0) = unit.parts_of_start(self.log_a, self.log_b);
         let value = unit.undo(divergence::of_parts((p, m), (p0, m0), self.log_ratio(beta)));
