@@ -80,6 +80,13 @@ def vector_parts(name: str, value: object, length: int, of: str) -> tuple[Array,
     return high, low
 
 
+def data(X: object, y: object, n_features: int | None = None) -> tuple[Array, Array, Array]:
+    """As `_validate.data`, with the targets in two parts."""
+    X = check.array("X", X, "(n_samples, n_features)")
+    high, low = vector_parts("y", y, X.shape[0], "one target for every row of X")
+    return *check.data(X, high, n_features), low
+
+
 def number_parts(name: str, value: object, allowed: str = "a finite number") -> tuple[float, float]:
     """The parts of one finite number, which alone may be a tuple of two floats."""
     if isinstance(value, tuple) and len(value) == 2:

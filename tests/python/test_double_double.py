@@ -317,6 +317,16 @@ def test_shapes_are_checked():
         dd.log_parts("kappa", ["0.1", "1e-400"], 3)
 
 
+def test_data_come_in_three_arrays():
+    X, y, low = dd.data([[1.0, 2.0]], ["0.1"], 2)
+    assert X.shape == (1, 2)
+    assert (y[0], low[0]) == dd.number_parts("y", "0.1")
+    with pytest.raises(ValueError, match=r"^y must have length 1, one target for every row of X: got 2$"):
+        dd.data([[1.0, 2.0]], ["0.1", "0.2"])
+    with pytest.raises(ValueError, match=r"^X must have 3 columns, one for every feature of the start: got 2$"):
+        dd.data([[1.0, 2.0]], ["0.1"], 3)
+
+
 # Logarithms of what binary64 cannot hold
 
 
