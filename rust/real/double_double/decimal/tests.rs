@@ -119,10 +119,13 @@ proptest! {
         // Both parts are integers: twice the error is at most the unit of the low one.
         let value = read(&integer.to_string());
         prop_assert_eq!(value.high, integer as f64);
-        let exact = |x: f64| BigInt::from(x.abs() as u128) * if x < 0.0 { -1 } else { 1 };
+        let exact = |x: f64| {
+            let (integer, exponent) = integer_and_exponent(x);
+            if exponent < 0 { integer >> -exponent } else { integer << exponent }
+        };
         let difference: BigInt = exact(value.high) + exact(value.low) - BigInt::from(integer);
         let error = difference.into_parts().1;
         let unit = (value.low.abs().next_up() - value.low.abs()).max(1.0);
-        prop_assert!(error * 2_u32 <= BigUint::from(unit as u128), "{} of {}", value, integer);
+        prop_assert!(error * 2_u32 <= exact(unit).into_parts().1, "{} of {}", value, integer);
     }
 }
