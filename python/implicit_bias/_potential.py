@@ -72,8 +72,9 @@ class HyperbolicEntropy:
     Thirty digits:
 
     >>> Q = ib.HyperbolicEntropy(kappa="1e-400", precision="double-double")
-    >>> Q(["0.1"]).to_mpmath()
-    mpf('45.9558873232872')
+    >>> import mpmath
+    >>> mpmath.nstr(Q(["0.1"]).to_mpmath(), 30)
+    '45.9558873232872059271006527331'
     """
 
     start: Start

@@ -13,12 +13,6 @@ pub type Parts = (Py<PyArray1<f64>>, Py<PyArray1<f64>>);
 /// ln 10: rounded to 80 digits and split.
 const LN_10: DoubleDouble = DoubleDouble { high: core::f64::consts::LN_10, low: -2.170_756_223_382_249_4e-16 };
 
-impl From<ParseDoubleDoubleError> for PyErr {
-    fn from(error: ParseDoubleDoubleError) -> Self {
-        PyValueError::new_err(error.to_string())
-    }
-}
-
 /// A function by its name in Python, elementwise: one pair of arrays an argument, all of one length.
 #[pyfunction]
 pub fn double_double<'py>(
@@ -64,7 +58,10 @@ fn binary(name: &str) -> Option<fn(DoubleDouble, DoubleDouble) -> DoubleDouble> 
 /// The numbers nearest to decimal texts; ±inf and ±0 beyond the range of binary64.
 #[pyfunction]
 pub fn read_double_double(py: Python<'_>, texts: Vec<String>) -> PyResult<Parts> {
-    let values: Result<Vec<DoubleDouble>, _> = texts.iter().map(|text| text.parse()).collect();
+    let read = |text: &String| {
+        text.parse().map_err(|invalid: ParseDoubleDoubleError| PyValueError::new_err(invalid.to_string()))
+    };
+    let values: PyResult<Vec<DoubleDouble>> = texts.iter().map(read).collect();
     Ok(parts(py, &values?))
 }
 

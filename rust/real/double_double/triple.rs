@@ -1,6 +1,6 @@
 //! Sums to three times the precision of binary64. Knows nothing of where the terms come from.
 
-use super::{DoubleDouble, quick_two_sum, two_sum};
+use super::{DoubleDouble, two_sum};
 
 /// A sum in three parts, each below about an ulp of the one before: within 2^-157 of the sum of all magnitudes added.
 ///
@@ -21,10 +21,11 @@ impl Triple {
             parts[1] = sum;
             parts[2] += error;
         }
+        // Where the terms cancel the first part may be the smallest.
         let [first, second, third] = parts;
-        let (high, rest) = quick_two_sum(first, second);
+        let (high, rest) = two_sum(first, second);
         let (low, rest) = two_sum(rest, third);
-        let (high, low) = quick_two_sum(high, low);
+        let (high, low) = two_sum(high, low);
         Self([high, low, rest])
     }
 
