@@ -121,6 +121,12 @@ fn pow_kernel(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble {
 /// `ln x` within 0.2 u², for a finite `x > 0`.
 #[inline(always)]
 fn ln(x: DoubleDouble) -> Triple {
+    if x.high == 1.0 {
+        // Next to 1 the low part may be so small that the quotient underflows, and a power of it be of any size. It is 2^-53
+        // at most, so that the next term is 2^-160 of the first.
+        let low = x.low;
+        return Triple::of(&[low, -0.5 * low * low, low * low * low / 3.0]);
+    }
     let (mantissa, k) = mantissa_and_exponent(x);
     let s = quotient(mantissa);
     let rest = s.leading() * series(s.leading());
