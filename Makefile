@@ -20,8 +20,9 @@ help: ## Show this list
 demo: .venv/built ## Draw the paper's figure from 100 exact limits: out/shape_and_scale.png and .csv
 	$(BIN)/implicit-bias figure shape-and-scale --out out
 
+# Random cases are the same every time, here and in tests/python/conftest.py; `make soak` draws new ones.
 test: .venv/built ## Run every test: the Rust core without Python, then the package with its documented examples
-	cargo test $(CORE)
+	PROPTEST_RNG_SEED=1 cargo test $(CORE)
 	$(BIN)/pytest
 
 # Old packages deprecate what new ones under them have replaced since; that we warn of nothing ourselves is what `make
@@ -66,6 +67,7 @@ bench-peers: .venv/peers ## Compare the integrators with SciPy, heyoka, diffrax 
 
 soak: .venv/built ## Test the proven bounds on 10,000 random problems against 30 digits
 	$(BIN)/pytest -m soak
+	PROPTEST_CASES=10000 cargo test $(CORE)
 
 docs: .venv/built ## Build the reference of the package and of the core: out/docs and target/doc
 	$(BIN)/pdoc --docformat numpy --math --output-directory out/docs implicit_bias

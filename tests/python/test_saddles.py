@@ -137,7 +137,7 @@ def test_times_and_predictors_go_with_the_units_of_the_data():
 
 
 @given(data=extremes.data())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 def test_any_data_have_a_walk_of_numbers(data):
     try:
         walk = ib.saddle_to_saddle(*data)
