@@ -1,3 +1,5 @@
 //! Where the flow ends, t = ∞, without integration; and the proof of it.
 
 pub mod diagonal;
+mod row_space;
+mod units;

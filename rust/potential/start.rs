@@ -68,7 +68,7 @@ impl Start {
     #[must_use]
     pub fn from_kappa(log_kappa: impl IntoIterator<Item = DoubleDouble>, beta0: impl IntoIterator<Item = f64>) -> Self {
         let logarithms = |(log_kappa, beta0): (DoubleDouble, f64)| {
-            let shift = asinh_of_twice_quotient(beta0, log_kappa);
+            let shift = asinh_of_twice_quotient(DoubleDouble::from_f64(beta0), log_kappa);
             (log_kappa + shift, log_kappa - shift)
         };
         log_kappa.into_iter().zip(beta0).map(logarithms).collect()
@@ -134,16 +134,16 @@ fn log_sum_of_squares(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
 }
 
 /// `arcsinh(2β e^{−ln κ})` for any ln κ.
-fn asinh_of_twice_quotient(beta: f64, log_kappa: DoubleDouble) -> DoubleDouble {
+pub(crate) fn asinh_of_twice_quotient(beta: DoubleDouble, log_kappa: DoubleDouble) -> DoubleDouble {
     // Above this the quotient is so large that arcsinh x = ln 2x to 2^-104, and so long before it overflows.
     const LARGE: f64 = 100.0;
-    if beta == 0.0 {
+    if beta.to_f64() == 0.0 {
         return DoubleDouble::ZERO;
     }
-    let log_quotient = DoubleDouble::from_f64(beta.abs()).ln() + DoubleDouble::LN_2 - log_kappa;
+    let log_quotient = beta.abs().ln() + DoubleDouble::LN_2 - log_kappa;
     let size =
         if log_quotient.to_f64() > LARGE { log_quotient + DoubleDouble::LN_2 } else { asinh(log_quotient.exp()) };
-    if beta < 0.0 { -size } else { size }
+    if beta.to_f64() < 0.0 { -size } else { size }
 }
 
 /// `arcsinh x`, `x ≥ 0`: one Newton step on `sinh t = x` from the binary64 value, whose error it squares.

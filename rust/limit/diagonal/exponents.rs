@@ -4,7 +4,7 @@
 //! `β = ±¼ e^(root + |z|) (1 − e^(−2|z|))` so that neither `|β| ≪ √(AB)` cancels nor `√(AB) = e^−10000` underflows
 //! before it is multiplied by what makes it large. A one-sided coordinate (A or B zero) has one exponential: `e^(−2|z|) = 0`.
 
-use crate::potential::{Start, hyperbolic_entropy};
+use crate::potential::{Start, asinh_of_twice_quotient, hyperbolic_entropy};
 use crate::real::{DoubleDouble, Real, vector};
 
 /// One coordinate of a start, ready to be evaluated.
@@ -183,6 +183,20 @@ impl Exponents {
             }
             Side::Plus { log_a } if beta > 0.0 => Some((0.5 * ((4.0 * beta).ln() - log_a), 2.0 * beta)),
             Side::Minus { log_b } if beta < 0.0 => Some((-0.5 * ((-4.0 * beta).ln() - log_b), -2.0 * beta)),
+            _ => None,
+        }
+    }
+}
+
+impl Exponents {
+    /// `2G` of a coefficient in double-double, infinite at 0 on a one-sided coordinate; `None` for a sign it cannot take.
+    pub fn invert_exactly(&self, i: usize, beta: DoubleDouble) -> Option<DoubleDouble> {
+        let size = beta.to_f64();
+        match self.exact[i] {
+            Side::Both { root, shift } => Some(asinh_of_twice_quotient(beta, root) - shift),
+            Side::Plus { log_a } if size >= 0.0 => Some(beta.mul_f64(4.0).ln() - log_a),
+            Side::Minus { log_b } if size <= 0.0 => Some(log_b - beta.mul_f64(-4.0).ln()),
+            Side::Neither if size == 0.0 => Some(DoubleDouble::ZERO),
             _ => None,
         }
     }

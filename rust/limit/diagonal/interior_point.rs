@@ -11,7 +11,7 @@
 use crate::linalg::{Cholesky, SquareMatrix, WeightedGram};
 
 use super::exponents::Exponents;
-use super::row_space::RowSpace;
+use crate::limit::row_space::RowSpace;
 
 /// Fraction of the way to the boundary that a step may go.
 const TO_BOUNDARY: f64 = 0.999;

@@ -13,8 +13,8 @@ use super::dual::{Point, Step, largest};
 use super::exponents::Exponents;
 use super::interior_point::{InteriorPoint, mean_magnitude};
 use super::line_search;
-use super::row_space::RowSpace;
 use super::screen::{self, Screen};
+use crate::limit::row_space::RowSpace;
 
 /// Start in Newton where ln κ exceeds the logarithm of the mean |X⁺y| by no less than this.
 const FAR: f64 = -12.0;
