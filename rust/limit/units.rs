@@ -209,7 +209,7 @@ pub(super) fn scale_by_power(v: f64, e: i32) -> f64 {
 }
 
 /// `v · 2^e`, both parts; normalised again where one of them became subnormal.
-fn exactly_scaled(v: DoubleDouble, e: i32) -> DoubleDouble {
+pub(super) fn exactly_scaled(v: DoubleDouble, e: i32) -> DoubleDouble {
     DoubleDouble::from_parts(scale_by_power(v.to_f64(), e), scale_by_power(v.low(), e))
 }
 

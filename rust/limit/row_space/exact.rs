@@ -138,7 +138,7 @@ impl RowSpace<'_> {
             x.apply(&c, &mut there);
             let left: Vec<f64> = off(&there).iter().map(|v| v.to_f64()).collect();
             q.apply(&left, &mut w);
-            projection.solve_normal_equations(&mut w);
+            let w = projection.solve_normal_equations(&w);
             let size = w.iter().fold(0.0, |m: f64, v| if v.abs() > m || v.is_nan() { v.abs() } else { m });
             if !(size < 0.5 * before) || size == 0.0 {
                 break;
@@ -156,9 +156,9 @@ impl Projection {
     fn inverse_norm(&self) -> f64 {
         let mut squares = 0.0;
         for i in 0..self.rank {
-            let mut column = vec![0.0; self.rank];
-            column[i] = 1.0;
-            self.solve_upper(&mut column);
+            let (mut unit, mut column) = (vec![0.0; self.rank], vec![0.0; self.rank]);
+            unit[i] = 1.0;
+            self.qr.solve_r(&unit, &mut column);
             squares += column.iter().map(|v| v * v).sum::<f64>();
         }
         squares.sqrt() * (1.0 + self.error_of_normal_equations())
