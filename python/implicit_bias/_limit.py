@@ -207,9 +207,7 @@ def check_kkt(
 
 def _options(tol: float | None, bounds: bool, precision: str, n_jobs: int | None) -> LimitOptions:
     arithmetic = check.precision(precision)
-    return LimitOptions(
-        bounds=check.flag("bounds", bounds), tol=check.tol(tol, arithmetic), n_jobs=check.jobs(n_jobs)
-    )
+    return LimitOptions(bounds=check.flag("bounds", bounds), tol=check.tol(tol, arithmetic), n_jobs=check.jobs(n_jobs))
 
 
 def _with_digits(options: LimitOptions, precision: str, y_low: Array) -> LimitOptions:

@@ -108,9 +108,7 @@ def _divided(y: tuple[Array, Array], slopes: Array | None) -> tuple[Array, Array
     return high, low
 
 
-def _report(
-    Q: NeuronPotential, X: Array, beta: Array, found: "_core._NeuronReport", slopes: Array | None
-) -> KKTReport:
+def _report(Q: NeuronPotential, X: Array, beta: Array, found: "_core._NeuronReport", slopes: Array | None) -> KKTReport:
     """Of a kinked neuron the residuals are c times, the multipliers 1/c times those of the linear one with y/c."""
     c = np.ones(X.shape[0]) if slopes is None else slopes
     residual = c * found["residual"]

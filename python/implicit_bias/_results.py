@@ -12,7 +12,6 @@ from ._parts import field_to_mpmath
 from ._status import Status, message_of_limit
 from ._validate import Array
 
-
 #: What `to_mpmath` hands out.
 VALUES = ("beta", "multipliers", "potential_value", "error_bound", "backward_error")
 

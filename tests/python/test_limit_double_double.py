@@ -1,4 +1,4 @@
-"""Limits of thirty digits: golden files, mpmath and decimal arithmetic of as many digits as it takes, and their laws."""
+"""Limits of thirty digits: golden files, mpmath, decimal arithmetic of as many digits as it takes, and their laws."""
 
 import pickle
 from decimal import Decimal
@@ -25,7 +25,8 @@ def errors(values, low, truth):
 
 
 def assert_normalised(high, low):
-    assert high.shape == low.shape and np.isfinite(high).all()
+    assert high.shape == low.shape
+    assert np.isfinite(high).all()
     np.testing.assert_array_equal(high + low, high)
 
 
@@ -94,7 +95,7 @@ def test_beta_and_slope_of_binary64_keep_their_digits_where_plain_exponents_lose
     active = [k for k, b in enumerate(truth.beta) if abs(b) > Decimal("1e-3") * Decimal(size)]
     assert len(active) == 3
     for beta in (plain.beta, flow.beta[-1]):
-        # The residual is known to (d + 2) 2^-53 of |X||beta| + |y|, which the condition of the active columns passes on.
+        # The residual is known to (d + 2) 2^-53 of |X||beta| + |y|, times the condition of the active columns.
         error = np.array([float(e) for e in reference.errors(beta, truth.beta)])
         assert error.max() <= 1e-14 * size
         slope = 1.0 / net.potential().hessian(beta)[active]
@@ -111,7 +112,11 @@ def test_targets_of_thirty_digits_are_met_to_thirty_digits():
     with mpmath.workdps(60):
         beta = end.to_mpmath()
         for row, h, rest in zip(X, high, low, strict=True):
-            left = mpmath.mpf(h) + mpmath.mpf(rest) - mpmath.fsum(mpmath.mpf(x) * b for x, b in zip(row, beta, strict=True))
+            left = (
+                mpmath.mpf(h)
+                + mpmath.mpf(rest)
+                - mpmath.fsum(mpmath.mpf(x) * b for x, b in zip(row, beta, strict=True))
+            )
             assert abs(left) <= 1e-30 * np.abs(high).max()
     rounded = thirty(ib.limit, net, X, high)
     assert np.abs((end.beta - rounded.beta) + (end.beta_low - rounded.beta_low)).max() > 1e-19
@@ -126,9 +131,13 @@ def test_the_check_sees_an_error_in_the_twentieth_digit_and_covers_it(golden):
         with reference.digits(60):
             low = np.array([float(b - Decimal(h)) for b, h in zip(case["beta"], high.tolist(), strict=True)])
         report = thirty(ib.check_kkt, net, X, y, (high, low))
-        assert report.satisfied(1e-27) and report.duality_gap <= 1e-27
+        assert report.satisfied(1e-27)
+        assert report.duality_gap <= 1e-27
         assert report.error_bound.max() <= 2e-26 * np.abs(high).max()
-        assert errors(report.multipliers, report.multipliers_low, case["nu"]).max() <= 1e-25 * np.abs(report.multipliers).max()
+        assert (
+            errors(report.multipliers, report.multipliers_low, case["nu"]).max()
+            <= 1e-25 * np.abs(report.multipliers).max()
+        )
         step = 1e-20 * np.abs(high).max()
         low[0] += step
         moved = thirty(ib.check_kkt, net, X, y, (high, low))
@@ -143,7 +152,8 @@ def test_a_path_is_its_limits_one_by_one():
     X, y = random.standard_normal((4, 9)), random.standard_normal(4)
     nets = [ib.DiagonalNetwork.from_scale_shape(9, scale=a, shape=s) for a in (1e2, 1e-3, 1e-9) for s in (0.0, 0.5)]
     path = thirty(ib.limit_path, nets, X, y)
-    assert path.success.all() and path.beta_low.shape == path.beta.shape
+    assert path.success.all()
+    assert path.beta_low.shape == path.beta.shape
     for k, net in enumerate(nets):
         one, row = thirty(ib.limit, net, X, y), pickle.loads(pickle.dumps(path[k]))
         off = (one.beta - row.beta) + (one.beta_low - row.beta_low)
@@ -151,7 +161,8 @@ def test_a_path_is_its_limits_one_by_one():
         assert (np.abs(off) <= one.error_bound + row.error_bound).all()
         assert row.potential_value_low == path.potential_value_low[k]
     mixed = thirty(ib.limit_path, [nets[0], ib.FullyConnectedNetwork([1.0], [np.ones(9)])], X, y)
-    assert mixed.beta_low.shape == (2, 9) and mixed.success.all()
+    assert mixed.beta_low.shape == (2, 9)
+    assert mixed.success.all()
 
 
 def test_the_bits_do_not_depend_on_the_number_of_threads():
@@ -168,25 +179,59 @@ def test_dependent_samples_one_sided_signs_surplus_samples_and_zero_targets_are_
     X, one_sided = np.array([[1.0, 0.5, 0.25], [-0.5, 1.0, 0.75]]), np.full(3, 0.5)
     net = ib.DiagonalNetwork.from_scale_shape(3, scale=1e-6)
     zero = thirty(ib.limit, net, X, [0.0, 0.0])
-    assert zero.status == "converged" and zero.n_iter == 0 and not (zero.beta.any() or zero.beta_low.any())
+    assert zero.status == "converged"
+    assert zero.n_iter == 0
+    assert not (zero.beta.any())
+    assert not (zero.beta_low.any())
     same = thirty(ib.limit, net, X[[0, 1, 0]], [1.0, -0.3, 1.0])
-    assert same.status == "converged" and np.isfinite(same.error_bound).all()
+    assert same.status == "converged"
+    assert np.isfinite(same.error_bound).all()
     contradiction = thirty(ib.limit, net, X[[0, 1, 0]], [0.75, -0.3, 1.25])
     assert contradiction.status == "least_squares"
     assert np.abs((same.beta - contradiction.beta) + (same.beta_low - contradiction.beta_low)).max() <= 1e-29
     surplus = thirty(ib.limit, net, np.vstack([X, np.eye(3)]), np.arange(5.0))
-    assert surplus.status == "least_squares" and surplus.kkt.feasibility <= 1e-29
+    assert surplus.status == "least_squares"
+    assert surplus.kkt.feasibility <= 1e-29
     signs = thirty(ib.limit, ib.DiagonalNetwork(one_sided, one_sided, 0 * one_sided, 0 * one_sided), X, [-1.0, 0.5])
-    assert signs.status == "infeasible_sign" and (signs.beta >= 0.0).all()
+    assert signs.status == "infeasible_sign"
+    assert (signs.beta >= 0.0).all()
     underflow = thirty(ib.limit, ib.DiagonalNetwork.from_scale_shape(3, log_scale=-1e5), [[1.0, 2.0, 0.0]], [1.0])
-    assert underflow.success and underflow.beta[0] == 0.0 and underflow.beta[1] == 0.5
+    assert underflow.success
+    assert underflow.beta[0] == 0.0
+    assert underflow.beta[1] == 0.5
+
+
+@pytest.mark.parametrize("log_scale", [-230.0, -1000.0, -5000.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_coefficients_that_only_the_eighteenth_digit_of_the_targets_needs_are_found(log_scale, seed):
+    # y = 2 x_2 + 1e-17: three others of 1e-17 make up for what one coefficient leaves, as far above kappa as it is. The
+    # binary64 limit that the search begins from knows nothing of them.
+    random = np.random.default_rng(seed)
+    # Columns of one length: x_2 itself is a multiplier for which no other column reaches 1, so one coefficient is enough.
+    X = random.standard_normal((4, 9))
+    X /= np.linalg.norm(X, axis=0)
+    high, low = 2.0 * X[:, 2], 1e-17 * random.standard_normal(4)
+    end = thirty(ib.limit, ib.DiagonalNetwork.from_scale_shape(9, log_scale=log_scale), X, (high, low))
+    with reference.digits(60):
+        targets = [Decimal(h) + Decimal(rest) for h, rest in zip(high.tolist(), low.tolist(), strict=True)]
+    # The dual is strictly convex: where Newton of the reference ends is the truth, wherever it begins.
+    start = reference.start_from_scale_shape(9, log_scale=log_scale)
+    truth = reference.limit(X, targets, start, end.multipliers)
+    assert end.success
+    assert end.kkt.feasibility <= 4 * U * (10 - log_scale)
+    error = errors(end.beta, end.beta_low, truth.beta)
+    assert error.max() <= 8 * U * (10 - log_scale)
+    assert (error <= end.error_bound).all()
+    small = np.array([1e-20 < abs(b) < 1e-15 for b in truth.beta])
+    assert small.sum() >= 3
+    np.testing.assert_allclose(end.beta[small], [float(b) for b in np.array(truth.beta)[small]], rtol=1e-9)
 
 
 # ------------------------------------------------------------------------------------------------ one neuron
 
 
 def neuron_by_mpmath(X, y, a0, w0, slopes, near):
-    """a and w with a c_n <x_n, w> = y_n, a^2 - |w|^2 kept and w - w(0) in the span of the samples: Newton at 60 digits."""
+    """a w for a c_n <x_n, w> = y_n, a^2 - |w|^2 kept and w - w(0) in the span of the samples: Newton at 60 digits."""
     n = len(y)
     rows = [[mpmath.mpf(float(x)) for x in row] for row in X]
     delta = a0**2 - mpmath.fsum(w**2 for w in w0)
@@ -234,10 +279,13 @@ def test_one_neuron_by_its_weights_against_mpmath(a, size, seed):
         truth = neuron_by_mpmath(X, y, mpmath.mpf(a), [mpmath.mpf(float(v)) for v in w], [1, 1], near)
         # A few hundred operations, passed on by the condition of X and of a.
         assert relative(end.to_mpmath(), truth) <= 1e-29
-        assert end.status == "converged" and end.kkt.stationarity <= 1e-29
+        assert end.status == "converged"
+        assert end.kkt.stationarity <= 1e-29
         assert np.abs(end.beta - plain.beta).max() <= 1e-11 * np.abs(end.beta).max()
         assert end.potential_value == pytest.approx(plain.potential_value, rel=1e-11)
-        np.testing.assert_allclose(end.multipliers, plain.multipliers, rtol=1e-9, atol=1e-11 * np.abs(end.multipliers).max())
+        np.testing.assert_allclose(
+            end.multipliers, plain.multipliers, rtol=1e-9, atol=1e-11 * np.abs(end.multipliers).max()
+        )
     assert_normalised(end.beta, end.beta_low)
     report = thirty(ib.check_kkt, net, X, y, (end.beta, end.beta_low))
     assert report.satisfied(1e-28)
@@ -262,7 +310,8 @@ def test_one_neuron_by_scale_and_shape_starts_from_them_not_from_rounded_weights
         near = ends(plain, float(a * a - size * size), 1.0)
         truth = neuron_by_mpmath(X, y, a, w, slopes, near)
         assert relative(end.to_mpmath(), truth) <= 1e-29
-    assert end.status == "converged" and end.kkt.feasibility <= 1e-29
+    assert end.status == "converged"
+    assert end.kkt.feasibility <= 1e-29
     report = thirty(ib.check_kkt, net, X, y, (end.beta, end.beta_low))
     assert report.satisfied(1e-28)
     np.testing.assert_allclose(report.multipliers, plain.multipliers, rtol=1e-9)
@@ -287,7 +336,7 @@ def test_neurons_in_a_line_are_one_and_others_have_no_thirty_digits():
         ib.LeakyReLUNetwork([1.0, 2.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.1),
     ]
     for net in others:
-        with pytest.raises(ValueError, match="precision must be 'double' for 2 .*no closed form"):
+        with pytest.raises(ValueError, match=r"precision must be 'double' for 2 .*no closed form"):
             thirty(ib.limit, net, X, y)
 
 

@@ -57,10 +57,11 @@ pub(super) fn in_binary64(x: Rows<'_>, y: &[f64], start: &Exponents, point: Eval
 
 /// The same for a point whose exponents, coefficients and residual are all double-double, `residual` being rounded.
 ///
-/// With `u = 2^-104`, the unit of all bounds in `real`: a product `Xᵀν` errs by `(N + 1) u |X|ᵀ|ν|`, the exponential
-/// functions by 16 u. The start is not exact either: `ln A` and `ln B` are those of its weights, or of its scale, to
-/// `4 u |ln A| + 40 u`, for a logarithm of `2^k m` is that of `m`, to 16 u, and a multiple of ln 2, and is then added to
-/// others. At 10^-100000 nothing else counts.
+/// With `u = 2^-104`, the unit of all bounds in `real`: sums err by ¾ u, products by 5/4 u, the exponential functions by
+/// 16 u, a product `Xᵀν` by `¾ (N + 1) u |X|ᵀ|ν|`. The start is not exact either: `ln A` and `ln B` are those of its
+/// weights, or of its scale, to `4 u |ln A| + 40 u`, for a logarithm of `2^k m` is that of `m`, to 16 u, and a multiple of
+/// ln 2, and is then added to others. Where the two are one number their difference is 0 all the same: an unbiased start.
+/// At 10^-100000 nothing else counts.
 pub(super) fn in_double_double(
     x: Rows<'_>,
     y: &[DoubleDouble],
@@ -71,17 +72,19 @@ pub(super) fn in_double_double(
     let Evaluated { nu, g, beta, slope } = point;
     let u = DoubleDouble::UNIT_ROUNDOFF;
     let path = abs_transposed(x, nu);
-    let product = 2.0 * (x.n() as f64 + 1.0) * u;
+    let product = 1.5 * (x.n() as f64 + 1.0) * u;
     // Double-double keeps its digits down to 2^-960 only; below, every product loses up to the least float.
     let underflow = 8.0 * (x.n() as f64 + 1.0) * SMALLEST;
     let mut worst_slope = 0.0_f64;
     let beta_error: Vec<f64> = (0..beta.len())
         .map(|i| {
             let (exponent, shifted) = start.sizes(i, g[i]);
-            let of_start = (4.0 * (exponent + shifted) + 40.0) * u;
-            let of_z = underflow + product * path[i] + 2.0 * u * shifted + of_start;
-            // Two functions and their product; sums of exponents, each good to one unit.
-            let of_exponent = (40.0 + 4.0 * exponent) * u + of_start;
+            let start = start.origin(i);
+            let of_start = (4.0 * (start.root + start.shift) + 40.0) * u;
+            let of_shift = if start.shift == 0.0 { 0.0 } else { of_start };
+            let of_z = underflow + product * path[i] + u * shifted + of_shift;
+            // Two functions and their product; `root` is halved exactly and measured in another unit.
+            let of_exponent = (40.0 + 2.25 * exponent + 3.0 * start.log_unit) * u + of_start;
             worst_slope = worst_slope.max((of_z + of_exponent).exp_m1());
             0.5 * slope[i] * of_z.exp_m1() + beta[i] * of_exponent.exp_m1() + 4.0 * SMALLEST
         })

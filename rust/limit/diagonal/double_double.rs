@@ -5,7 +5,9 @@
 //! proved 1e-13. Its own arithmetic stays binary64, for `H`, `L` and `τ` only multiply what is as small as the residual.
 //! Dependent samples have their targets projected in double-double (`row_space`), and the least multipliers among equals.
 
+mod afar;
 mod finish;
+mod kernel;
 mod kkt;
 mod potential;
 

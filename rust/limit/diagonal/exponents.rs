@@ -25,6 +25,16 @@ enum Side<R> {
 pub(super) struct Exponents {
     exact: Vec<Side<DoubleDouble>>,
     plain: Vec<Side<f64>>,
+    /// `|ln 2^unit|`, by which the exponents differ from the user's.
+    log_unit: f64,
+}
+
+/// Sizes of `½ ln(AB)` and `½ ln(A/B)` of a coordinate in the user's units, and of what was taken off to measure in ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub root: f64,
+    pub shift: f64,
+    pub log_unit: f64,
 }
 
 /// Buffers of one evaluation.
@@ -50,7 +60,7 @@ impl Exponents {
         };
         let exact: Vec<_> = start.log_a.iter().zip(&start.log_b).map(side).collect();
         let plain = exact.iter().map(|s| s.map(DoubleDouble::to_f64)).collect();
-        Self { exact, plain }
+        Self { exact, plain, log_unit: log_unit.to_f64().abs() }
     }
 
     /// Number of coordinates.
@@ -169,6 +179,16 @@ impl Exponents {
             Side::Plus { log_a: root } | Side::Minus { log_b: root } => (root.abs() + 2.0 * g.abs(), 2.0 * g.abs()),
             Side::Neither => (0.0, 0.0),
         }
+    }
+
+    /// What the exponents of a coordinate were formed of.
+    pub fn origin(&self, i: usize) -> Origin {
+        let (root, shift) = match self.plain[i] {
+            Side::Both { root, shift } => (root.abs(), shift.abs()),
+            Side::Plus { log_a: root } | Side::Minus { log_b: root } => (root.abs(), 0.0),
+            Side::Neither => (0.0, 0.0),
+        };
+        Origin { root: root + self.log_unit, shift, log_unit: self.log_unit }
     }
 
     /// `G` of a coefficient, `½(arcsinh(2β/√(AB)) − shift)`, and the slope `S` there. `None` where `β` does not tell:

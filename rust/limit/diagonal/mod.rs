@@ -158,7 +158,7 @@ fn solve_one(
         return Limit { n_iter: outcome.systems + end.n_iter, ..end };
     }
     if let Some(exact) = problem.exact {
-        return double_double::finish(problem, exact, (start, &exponents), work, outcome, options);
+        return double_double::finish(problem, exact, (start, &exponents), work, outcome, options, interrupted);
     }
     let finished = Finished::of(space, &exponents, work, outcome, options);
     finished.into_limit(space, x, start, outcome, options)

@@ -123,7 +123,8 @@ impl Refined {
         slope: &[f64],
         known: Option<(&Cholesky, f64)>,
     ) -> Self {
-        Self::within(STEPS, frame, start, nu, slope, known)
+        let nu: Vec<DoubleDouble> = nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect();
+        Self::within(STEPS, frame, start, &nu, slope, known)
     }
 
     /// The same in no more than so many steps.
@@ -131,14 +132,14 @@ impl Refined {
         steps: usize,
         frame: Frame<'_>,
         start: &Exponents,
-        nu: &[f64],
+        nu: &[DoubleDouble],
         slope: &[f64],
         known: Option<(&Cholesky, f64)>,
     ) -> Self {
         let x = frame.x;
         let zero = DoubleDouble::ZERO;
         let mut point = Self {
-            nu: nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect(),
+            nu: nu.to_vec(),
             g: vec![zero; x.d()],
             beta: vec![zero; x.d()],
             slope: slope.to_vec(),

@@ -90,7 +90,7 @@ fn on_columns(
         let given = if space.dim() < x.n() { exact.y.to_vec() } else { exactly(y) };
         let exact = Exact::of(&space, &given);
         let kept = Problem { space: &space, x: x_kept, y, exact: Some(&exact) };
-        double_double::finish(&kept, &exact, (&part, &exponents), &work, outcome, options)
+        double_double::finish(&kept, &exact, (&part, &exponents), &work, outcome, options, interrupted)
     } else {
         let finished = Finished::of(&space, &exponents, &mut work, outcome, options);
         finished.into_limit(&space, x_kept, &part, outcome, options)

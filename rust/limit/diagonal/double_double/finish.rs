@@ -12,7 +12,7 @@ use super::super::refine::{Digits, Frame, Refined};
 use super::super::solve::{End, Outcome, Workspace};
 use super::super::{Limit, Options, Problem, Status};
 use super::potential::divergence;
-use super::{Exact, Low, high, low};
+use super::{Exact, Low, afar, high, low};
 use crate::limit::row_space::RowSpace;
 
 /// Residuals of dependent samples below this part of the targets are those of refinement in double-double.
@@ -26,18 +26,31 @@ pub(in crate::limit::diagonal) fn finish(
     work: &Workspace,
     outcome: Outcome,
     options: &Options,
+    interrupted: &dyn Fn() -> bool,
 ) -> Limit {
     let (space, (start, exponents)) = (problem.space, start);
     let basic = Basic::of(space, exact);
     let frame = basic.frame(space);
     let mut nu = vec![0.0; space.samples().n()];
     space.basic_multipliers(&work.point().nu, &mut nu);
-    let seed: Vec<f64> = basic.order.iter().map(|i| nu[*i]).collect();
+    let seed: Vec<_> = basic.order.iter().map(|i| DoubleDouble::from_f64(nu[*i])).collect();
     let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
     let steps = if outcome.end == End::Interrupted { 0 } else { STEPS };
     let mut point = Refined::within(steps, frame, exponents, &seed, &work.point().slope, known);
+    let mut arrived = point.arrived(frame, exponents);
+    let mut afar = 0;
+    if !arrived && steps > 0 {
+        let (found, systems) = afar::search(space, frame, exponents, options.max_systems, interrupted);
+        afar = systems;
+        if let Some((nu, slope)) = found {
+            let again = Refined::within(steps, frame, exponents, &nu, &slope, None);
+            if again.arrived(frame, exponents) || largest(&again.residual) < largest(&point.residual) {
+                arrived = again.arrived(frame, exponents);
+                point = again;
+            }
+        }
+    }
     let mut errors = point.errors(frame, exponents);
-    let arrived = point.arrived(frame, exponents);
     if basic.order.len() < space.samples().n() {
         allow_for_projection(space, exact, &point, &basic.order, &mut errors);
     }
@@ -46,7 +59,8 @@ pub(in crate::limit::diagonal) fn finish(
     let mut multipliers = vec![DoubleDouble::ZERO; nu.len()];
     basic.order.iter().zip(&point.nu).for_each(|(i, nu)| multipliers[*i] = *nu);
     space.exact_least_multipliers(&mut multipliers);
-    let found = Found { point: &point, errors: &errors, multipliers, bound, arrived };
+    let systems = point.systems + afar;
+    let found = Found { point: &point, errors: &errors, multipliers, bound, arrived, systems };
     found.into_limit(problem, exact, start, outcome, options)
 }
 
@@ -129,6 +143,7 @@ struct Found<'a> {
     multipliers: Vec<DoubleDouble>,
     bound: Option<Vec<f64>>,
     arrived: bool,
+    systems: usize,
 }
 
 impl Found<'_> {
@@ -179,7 +194,7 @@ impl Found<'_> {
             backward_error,
             status: status(exact, problem, end, conditions.feasibility, options.tol),
             conditions,
-            n_iter: outcome.systems + self.point.systems,
+            n_iter: outcome.systems + self.systems,
             low: Some(Low { beta: beta_low, multipliers: multipliers_low, potential_value }),
         }
     }

@@ -60,7 +60,7 @@ fn the_interior_point_alone_arrives_where_newton_does() {
         let start = Exponents::of(&problem.start, space.units().unit);
         let (m, d) = (space.dim(), space.samples().d());
         let (mut gram, mut kernel, mut cholesky) = (WeightedGram::new(m, d), SquareMatrix::zeros(m), Cholesky::new(m));
-        let mut interior = InteriorPoint::start(&space, &start);
+        let mut interior = InteriorPoint::start(&space, m, &start);
         for _ in 0..40 {
             if !interior.step(&space, &mut gram, &mut kernel, &mut cholesky) {
                 break;
