@@ -47,7 +47,9 @@ pub fn limit(x: Rows<'_>, y: &[DoubleDouble], neuron: &Neuron, sign: f64) -> (Ve
     let k = unit(neuron, &b);
     let (towards, delta) = neuron.measured(sign, k);
     let (_, p) = space.exact_nearest(&towards, &vec![DoubleDouble::ZERO; x.n()]);
-    b.iter_mut().for_each(|b| *b = exactly_scaled(*b, -2 * k));
+    for b in &mut b {
+        *b = exactly_scaled(*b, -2 * k);
+    }
     // That of a neuron with δ = κ and ‖β‖ = ‖b‖.
     let a = outer(delta + size_squared(&p), size_squared(&b));
     let beta: Vec<_> = b.iter().zip(&p).map(|(b, p)| exactly_scaled(*b + a * *p, 2 * k)).collect();
@@ -90,7 +92,9 @@ fn conditions(
     let there: Vec<_> = w.iter().map(|w| exactly_scaled(outer_there * *w, 2 * k)).collect();
     let off: Vec<f64> = beta.iter().zip(&there).map(|(b, there)| (*b - *there).to_f64()).collect();
     let goal = if targets.reachable { y.to_vec() } else { in_users_units(space, targets) };
-    nu.iter_mut().for_each(|nu| *nu = exactly_scaled(*nu, k));
+    for nu in &mut nu {
+        *nu = exactly_scaled(*nu, k);
+    }
     space.units().exact_multipliers_out(&mut nu);
     Report {
         multipliers: nu,

@@ -136,12 +136,16 @@ impl<'a> Units<'a> {
 
     /// Coefficients in the user's units; may overflow to ±inf where the true ones do.
     pub fn exact_coefficients_out(&self, beta: &mut [DoubleDouble]) {
-        beta.iter_mut().for_each(|b| *b = exactly_scaled(*b, self.unit));
+        for b in beta {
+            *b = exactly_scaled(*b, self.unit);
+        }
     }
 
     /// Coefficients from the user's units.
     pub fn exact_coefficients_in(&self, beta: &mut [DoubleDouble]) {
-        beta.iter_mut().for_each(|b| *b = exactly_scaled(*b, -self.unit));
+        for b in beta {
+            *b = exactly_scaled(*b, -self.unit);
+        }
     }
 
     /// Multipliers of the user's rows.

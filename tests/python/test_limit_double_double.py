@@ -204,10 +204,10 @@ def test_dependent_samples_one_sided_signs_surplus_samples_and_zero_targets_are_
 @pytest.mark.parametrize("log_scale", [-230.0, -1000.0, -5000.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_coefficients_that_only_the_eighteenth_digit_of_the_targets_needs_are_found(log_scale, seed):
-    # y = 2 x_2 + 1e-17: three others of 1e-17 make up for what one coefficient leaves, as far above kappa as it is. The
+    # y = 2 x_2 + 1e-17: three others of 1e-17 make up for what one coefficient leaves, far above kappa as well. The
     # binary64 limit that the search begins from knows nothing of them.
     random = np.random.default_rng(seed)
-    # Columns of one length: x_2 itself is a multiplier for which no other column reaches 1, so one coefficient is enough.
+    # Columns of one length: x_2 itself is a multiplier for which no other column reaches 1: one coefficient is enough.
     X = random.standard_normal((4, 9))
     X /= np.linalg.norm(X, axis=0)
     high, low = 2.0 * X[:, 2], 1e-17 * random.standard_normal(4)

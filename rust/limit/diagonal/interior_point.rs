@@ -186,9 +186,9 @@ impl<R: Real> InteriorPoint<R> {
             let ratio = each.filter(|(_, dv)| *dv < 0.0).map(|(v, dv)| -v / dv);
             (TO_BOUNDARY * ratio.fold(f64::INFINITY, f64::min)).min(1.0)
         };
-        let least =
-            |f: fn(&Half<R>) -> (&[R], &[R])| self.halves.iter().map(|h| longest(f(h).0, f(h).1)).fold(1.0, f64::min);
-        (least(|h| (&h.x, &h.dx)), least(|h| (&h.s, &h.ds)))
+        let least = |longest: [f64; 2]| longest.into_iter().fold(1.0, f64::min);
+        let [p, m] = &self.halves;
+        (least([longest(&p.x, &p.dx), longest(&m.x, &m.dx)]), least([longest(&p.s, &p.ds), longest(&m.s, &m.ds)]))
     }
 }
 

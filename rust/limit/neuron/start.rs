@@ -31,7 +31,9 @@ impl Neuron {
             inner = w.row(0).iter().map(|w| DoubleDouble::from_f64(*w)).collect();
         } else {
             w.apply_transposed(&a, &mut inner);
-            inner.iter_mut().for_each(|v| *v /= size);
+            for v in &mut inner {
+                *v /= size;
+            }
             if !aligned(&a, w, &inner, size) {
                 return None;
             }

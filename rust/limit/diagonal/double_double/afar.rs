@@ -21,14 +21,17 @@ const NEAR: f64 = 0.3;
 /// Newton steps at most: each squares the movement.
 const STEPS: usize = 12;
 
-/// Multipliers of the samples in `frame`, and slopes there; and the number of systems it took.
+/// Multipliers of the samples, and the slopes there.
+pub(super) type Found = (Vec<DoubleDouble>, Vec<f64>);
+
+/// The limit of the samples in `frame`, if it comes in sight, and the number of systems it took.
 pub(super) fn search(
     space: &RowSpace<'_>,
     frame: Frame<'_>,
     start: &Exponents,
     budget: usize,
     interrupted: &dyn Fn() -> bool,
-) -> (Option<(Vec<DoubleDouble>, Vec<f64>)>, usize) {
+) -> (Option<Found>, usize) {
     let mut interior = InteriorPoint::<DoubleDouble>::start(space, frame.x.n(), start);
     let mut newton = 0;
     for systems in 1..=budget {

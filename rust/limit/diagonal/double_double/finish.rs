@@ -31,41 +31,65 @@ pub(in crate::limit::diagonal) fn finish(
     let (space, (start, exponents)) = (problem.space, start);
     let basic = Basic::of(space, exact);
     let frame = basic.frame(space);
-    let mut nu = vec![0.0; space.samples().n()];
-    space.basic_multipliers(&work.point().nu, &mut nu);
-    let seed: Vec<_> = basic.order.iter().map(|i| DoubleDouble::from_f64(nu[*i])).collect();
-    let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
-    let steps = if outcome.end == End::Interrupted { 0 } else { STEPS };
-    let mut point = Refined::within(steps, frame, exponents, &seed, &work.point().slope, known);
-    let mut arrived = point.arrived(frame, exponents);
-    let mut afar = 0;
-    if !arrived && steps > 0 {
-        let (found, systems) = afar::search(space, frame, exponents, options.max_systems, interrupted);
-        afar = systems;
-        if let Some((nu, slope)) = found {
-            let again = Refined::within(steps, frame, exponents, &nu, &slope, None);
-            if again.arrived(frame, exponents) || largest(&again.residual) < largest(&point.residual) {
-                arrived = again.arrived(frame, exponents);
-                point = again;
-            }
-        }
-    }
+    let Refinement { mut point, arrived, systems } =
+        refine(space, &basic, exponents, work, outcome, options, interrupted);
+    let outcome = if !arrived && interrupted() { Outcome { end: End::Interrupted, ..outcome } } else { outcome };
     let mut errors = point.errors(frame, exponents);
     if basic.order.len() < space.samples().n() {
         allow_for_projection(space, exact, &point, &basic.order, &mut errors);
     }
-    let bound = (options.bounds && steps > 0).then(|| point.certify(frame.x, &errors));
-    let bound = bound.or_else(|| options.bounds.then(|| vec![f64::INFINITY; space.samples().d()]));
-    let mut multipliers = vec![DoubleDouble::ZERO; nu.len()];
+    let bound = options.bounds.then(|| match outcome.end {
+        End::Interrupted => vec![f64::INFINITY; space.samples().d()],
+        _ => point.certify(frame.x, &errors),
+    });
+    let mut multipliers = vec![DoubleDouble::ZERO; space.samples().n()];
     basic.order.iter().zip(&point.nu).for_each(|(i, nu)| multipliers[*i] = *nu);
     space.exact_least_multipliers(&mut multipliers);
-    let systems = point.systems + afar;
     let found = Found { point: &point, errors: &errors, multipliers, bound, arrived, systems };
     found.into_limit(problem, exact, start, outcome, options)
 }
 
 /// Steps of refinement at most: a factorization with three digits needs ten.
 const STEPS: usize = 60;
+
+/// A refined point, whether its residual is round-off, and the systems it took.
+struct Refinement {
+    point: Refined,
+    arrived: bool,
+    systems: usize,
+}
+
+/// From the binary64 point, or from afar where that is not near enough.
+fn refine(
+    space: &RowSpace<'_>,
+    basic: &Basic,
+    exponents: &Exponents,
+    work: &Workspace,
+    outcome: Outcome,
+    options: &Options,
+    interrupted: &dyn Fn() -> bool,
+) -> Refinement {
+    let frame = basic.frame(space);
+    let mut nu = vec![0.0; space.samples().n()];
+    space.basic_multipliers(&work.point().nu, &mut nu);
+    let seed: Vec<_> = basic.order.iter().map(|i| DoubleDouble::from_f64(nu[*i])).collect();
+    let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
+    let steps = if outcome.end == End::Interrupted { 0 } else { STEPS };
+    let point = Refined::within(steps, frame, exponents, &seed, &work.point().slope, known);
+    let (arrived, systems) = (point.arrived(frame, exponents), point.systems);
+    if arrived || steps == 0 {
+        return Refinement { point, arrived, systems };
+    }
+    let (found, more) = afar::search(space, frame, exponents, options.max_systems, interrupted);
+    let again = found.map(|(nu, slope)| Refined::within(steps, frame, exponents, &nu, &slope, None));
+    let systems = systems + more + again.as_ref().map_or(0, |again| again.systems);
+    match again.map(|again| (again.arrived(frame, exponents), again)) {
+        Some((arrived, again)) if arrived || largest(&again.residual) < largest(&point.residual) => {
+            Refinement { point: again, arrived, systems }
+        }
+        _ => Refinement { point, arrived, systems },
+    }
+}
 
 /// The samples that span the row space.
 pub(super) struct Basic {
@@ -179,7 +203,9 @@ impl Found<'_> {
         let outward = |mut bound: Vec<f64>| {
             units.coefficients_out(&mut bound);
             // Leaving the units is exact unless it underflows.
-            bound.iter_mut().for_each(|b| *b += 2.0 * SMALLEST);
+            for b in &mut bound {
+                *b += 2.0 * SMALLEST;
+            }
             bound
         };
         let known = |v: Vec<DoubleDouble>| -> (Vec<f64>, Vec<f64>) {

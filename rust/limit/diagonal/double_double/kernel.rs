@@ -59,8 +59,8 @@ impl Kernel {
     pub fn solve(&self, b: &mut [DoubleDouble]) {
         let n = self.n;
         for i in 0..n {
-            let row = &self.lower[i * n..i * n + i + 1];
-            b[i] = (b[i] - inner(&row[..i], &b[..i])) / row[i];
+            let row = &self.lower[i * n..i * n + i];
+            b[i] = (b[i] - inner(row, &b[..i])) / self.lower[i * n + i];
         }
         for i in (0..n).rev() {
             b[i] /= self.lower[i * n + i];
@@ -72,4 +72,53 @@ impl Kernel {
 
 fn inner(a: &[DoubleDouble], b: &[DoubleDouble]) -> DoubleDouble {
     a.iter().zip(b).fold(DoubleDouble::ZERO, |sum, (a, b)| sum + *a * *b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `X diag(s) Xᵀ v`, in double-double.
+    fn product(x: Rows<'_>, s: &[f64], v: &[DoubleDouble]) -> Vec<DoubleDouble> {
+        let (mut g, mut out) = (vec![DoubleDouble::ZERO; x.d()], vec![DoubleDouble::ZERO; x.n()]);
+        x.apply_transposed(v, &mut g);
+        g.iter_mut().zip(s).for_each(|(g, s)| *g = g.mul_f64(*s));
+        x.apply(&g, &mut out);
+        out
+    }
+
+    fn exactly(v: [f64; 3]) -> [DoubleDouble; 3] {
+        v.map(DoubleDouble::from_f64)
+    }
+
+    const X: [f64; 12] = [1.0, 0.5, -0.25, 2.0, 0.75, -1.0, 0.5, 0.125, -0.5, 1.5, 1.0, -0.75];
+
+    #[test]
+    fn a_solve_undoes_a_product_whose_condition_binary64_does_not_have_the_digits_for() {
+        let x = Rows::from_parts(&X, 3, 4);
+        for small in [1.0, 1e-8, 1e-17] {
+            // One weight of size one: the other directions are those of the small ones.
+            let s = [1.0, small, 0.5 * small, small];
+            let Some(kernel) = Kernel::of(x, &s) else { panic!("finite data") };
+            assert_eq!(kernel.singular, 0);
+            let v = exactly([0.3, -1.7, 0.9]);
+            let mut found = product(x, &s, &v);
+            kernel.solve(&mut found);
+            for (found, v) in found.iter().zip(&v) {
+                // Round-off of 2^-104 times a condition of about ten over the smallest weight.
+                assert!((*found - *v).to_f64().abs() <= 1e-29 / small, "{small:e}: {found:?} instead of {v:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn directions_that_are_round_off_are_counted_and_left_alone() {
+        let x = Rows::from_parts(&X, 3, 4);
+        let Some(kernel) = Kernel::of(x, &[1.0, 0.0, 0.0, 0.0]) else { panic!("finite data") };
+        assert_eq!(kernel.singular, 2);
+        let mut step = exactly([1.0, 0.75, -0.5]);
+        kernel.solve(&mut step);
+        assert!(step.iter().all(|v| v.is_finite() && v.to_f64().abs() < 4.0), "{step:?}");
+        assert!(Kernel::of(x, &[f64::INFINITY, 1.0, 1.0, 1.0]).is_none());
+    }
 }

@@ -161,7 +161,9 @@ fn with_noise(problem: &Problem<'_>, beta: &[DoubleDouble], residual: &[f64]) ->
     let x = problem.space.samples();
     let u = DoubleDouble::UNIT_ROUNDOFF;
     let mut noise = abs_product(x, &magnitudes(&high(beta)));
-    noise.iter_mut().for_each(|e| *e *= (accuracy::exact_dot_units(x.d()) + 2.0) * u);
+    for e in &mut noise {
+        *e *= (accuracy::exact_dot_units(x.d()) + 2.0) * u;
+    }
     problem.space.units().residuals_out(&mut noise);
     let each = |((r, e), y): ((&f64, f64), &f64)| accuracy::or_infinite(r.abs() + e + 2.0 * u * y.abs());
     residual.iter().zip(noise).zip(problem.y).map(each).collect()

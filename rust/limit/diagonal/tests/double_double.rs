@@ -16,7 +16,7 @@ impl Solved {
     fn of(found: Limit) -> Self {
         let Some(low) = &found.low else { panic!("a limit in double-double has low parts") };
         let (beta, nu) = (parts(&found.beta, &low.beta), parts(&found.multipliers, &low.multipliers));
-        Self { beta, nu, found }
+        Self { found, beta, nu }
     }
 
     fn bound(&self) -> &[f64] {
