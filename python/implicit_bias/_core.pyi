@@ -9,6 +9,7 @@ _Ts = TypeVarTuple("_Ts")
 _R = TypeVar("_R")
 _Start = tuple[_Array, _Array, _Array, _Array]
 _Neuron = tuple[_Array, _Array, float, float]
+_Parts = tuple[_Array, _Array]
 
 __all__ = [
     "Cancellation",
@@ -16,12 +17,15 @@ __all__ = [
     "d2q_diagonal",
     "d2q_neuron",
     "diagonal_bregman",
+    "diagonal_bregman_double_double",
     "diagonal_check_kkt",
     "diagonal_distance_bound",
     "diagonal_flow",
     "diagonal_limit",
     "diagonal_limit_path",
     "diagonal_potential",
+    "diagonal_potential_double_double",
+    "double_double",
     "dq_diagonal",
     "dq_neuron",
     "fully_connected_flow",
@@ -32,14 +36,18 @@ __all__ = [
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
     "log_double_double",
+    "log_scaled",
     "neuron_bregman",
+    "neuron_bregman_double_double",
     "neuron_check_kkt",
     "neuron_limit",
     "neuron_potential",
+    "neuron_potential_double_double",
     "neuron_start",
     "neuron_start_from_scale_shape",
     "q_diagonal",
     "q_neuron",
+    "read_double_double",
 ]
 
 class _Limit(TypedDict):
@@ -118,12 +126,17 @@ class Cancellation:
     def cancelled(self) -> bool: ...
     def call(self, function: Callable[[*_Ts], _R], /, *args: *_Ts) -> _R: ...
 
+def double_double(name: str, arguments: Sequence[_Parts]) -> _Parts: ...
+def read_double_double(texts: Sequence[str]) -> _Parts: ...
+def log_scaled(high: _Array, low: _Array, twos: _Array, tens: _Array) -> _Parts: ...
 def log_double_double(x: _Array) -> list[_Array]: ...
 def log_ab_from_weights(
     u_plus: _Array, v_plus: _Array, u_minus: _Array, v_minus: _Array, log_magnitude: _Array
 ) -> list[_Array]: ...
 def log_ab_from_scale_shape(log_scale_high: _Array, log_scale_low: _Array, shape: _Array) -> list[_Array]: ...
-def log_ab_from_kappa(log_kappa_high: _Array, log_kappa_low: _Array, beta0: _Array) -> list[_Array]: ...
+def log_ab_from_kappa(
+    log_kappa_high: _Array, log_kappa_low: _Array, beta0_high: _Array, beta0_low: _Array
+) -> list[_Array]: ...
 def diagonal_potential(beta: _Array, start: _Start) -> list[_Array]: ...
 def diagonal_bregman(beta: _Array, beta0: _Array, start: _Start) -> _Array: ...
 def q_diagonal(x: _Array, log_kappa: _Array) -> _Array: ...
@@ -134,6 +147,12 @@ def dq_neuron(x: _Array, delta: _Array) -> _Array: ...
 def d2q_neuron(x: _Array, delta: _Array) -> _Array: ...
 def neuron_potential(x: float, delta: float) -> tuple[float, float, float, float]: ...
 def neuron_bregman(x: float, x0: float, gap: float, delta: float) -> float: ...
+def diagonal_potential_double_double(what: str, beta: _Parts, start: _Start) -> _Parts: ...
+def diagonal_bregman_double_double(beta: _Parts, beta0: _Parts, start: _Start) -> tuple[float, float]: ...
+def neuron_potential_double_double(
+    what: str, beta: _Parts, delta: tuple[float, float], linear: _Parts | None
+) -> _Parts: ...
+def neuron_bregman_double_double(beta: _Parts, beta0: _Parts, delta: tuple[float, float]) -> tuple[float, float]: ...
 def diagonal_limit(
     X: _Array,
     y: _Array,

@@ -191,11 +191,16 @@ class DiagonalNetwork(Network):
         weights = (self.u_plus, self.v_plus, self.u_minus, self.v_minus)
         return Start(*_core.log_ab_from_weights(*weights, np.ascontiguousarray(magnitude)))
 
-    def potential(self) -> HyperbolicEntropy:
+    def potential(self, *, precision: str = "double") -> HyperbolicEntropy:
         r"""The function that this start makes gradient flow minimise.
 
         .. math:: Q(\beta) = D(\beta, \beta(0)), \qquad
                   \beta(\infty) = \operatorname{argmin}_{X\beta = y} Q(\beta)
+
+        Parameters
+        ----------
+        precision : {"double", "double-double"}, default "double"
+            That of the potential, see there.
 
         Returns
         -------
@@ -210,7 +215,7 @@ class DiagonalNetwork(Network):
         >>> Q.gradient([0.0, 1.0])
         array([0.        , 0.72181774])
         """
-        return HyperbolicEntropy._from_start(self.start)
+        return HyperbolicEntropy._from_start(self.start, precision)
 
     def _log_scale(self) -> float:
         return _diagonal_flow.log_scale(self)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from . import _validate as check
+from ._double_double import data, vector_parts
 from ._network import LimitOptions, Network, network
-from ._parts import data, vector_parts
 from ._results import KKTReport, Limit, LimitPath
 from ._validate import Array
 

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from . import _double_double as dd
 from . import _validate as check
 from ._results import KKTReport, Limit
 from ._status import Status
@@ -33,11 +34,20 @@ class NeuronPotential:
         Any finite number, in the units of :math:`\beta`.
     z : array_like of shape (n_features,), optional
         The linear term; none by default. A read-only copy is kept.
+    precision : {"double", "double-double"}, default "double"
+        "double-double": value, gradient, Hessian and divergence have 28 digits and more, and each is returned as a pair
+        ``(high, low)`` whose sum it is. All arguments may have as many: decimal strings, `decimal.Decimal`,
+        `fractions.Fraction`, `mpmath.mpf` or pairs of arrays.
+
+    Attributes
+    ----------
+    delta_low, z_low : float, ndarray
+        What `delta` and `z` leave of numbers that were given with more digits; for "double" 0 and none.
 
     Raises
     ------
     ValueError
-        If `delta` is no finite number, or `z` is no finite vector.
+        If `delta` is no finite number, `z` no finite vector, or `precision` neither of the two.
 
     See Also
     --------
@@ -67,20 +77,29 @@ class NeuronPotential:
 
     delta: float
     z: Array | None
+    precision: str
+    delta_low: float
+    z_low: Array | None
 
-    def __init__(self, delta: float, z: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "delta", check.number("delta", delta))
-        linear = None
+    def __init__(self, delta: Any, z: ArrayLike | None = None, *, precision: str = "double") -> None:
+        plain = check.choice("precision", precision, dd.PRECISIONS) == "double"
+        high, low = dd.number_parts("delta", delta)
+        linear: tuple[Array | None, Array | None] = (None, None)
         if z is not None:
-            linear = check.array("z", z, "(n_features,)").copy()
-            linear.flags.writeable = False
-        object.__setattr__(self, "z", linear)
+            parts = tuple(part.copy() for part in dd.parts("z", z, "(n_features,)"))
+            for part in parts:
+                part.flags.writeable = False
+            linear = (parts[0], None if plain else parts[1])
+        fields = ("delta", "z", "precision", "delta_low", "z_low")
+        for name, value in zip(fields, (high, linear[0], precision, 0.0 if plain else low, linear[1]), strict=True):
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         linear = "" if self.z is None else f", z={check.shown(self.z)}"
-        return f"NeuronPotential(delta={self.delta!r}{linear})"
+        precision = "" if self.precision == "double" else f", precision={self.precision!r}"
+        return f"NeuronPotential(delta={self.delta!r}{linear}{precision})"
 
-    def __call__(self, beta: ArrayLike) -> float:
+    def __call__(self, beta: ArrayLike) -> Any:
         r"""Value :math:`q_\delta(\|\beta\|) + \langle z, \beta\rangle`, 0 at 0.
 
         Parameters
@@ -90,7 +109,7 @@ class NeuronPotential:
 
         Returns
         -------
-        float
+        float or (float, float)
             Inf where it exceeds the largest float.
 
         Raises
@@ -98,12 +117,14 @@ class NeuronPotential:
         ValueError
             If `beta` is not a finite vector of the right length.
         """
+        if self.precision != "double":
+            return dd.DoubleDouble(*(float(part[0]) for part in self._precise("value", beta)))
         point = self._point(beta)
         with np.errstate(over="ignore", invalid="ignore"):
             value = self._curvature(point).value + (0.0 if self.z is None else float((self.z * point).sum()))
         return value if math.isfinite(value) else self._far_value(point)
 
-    def gradient(self, beta: ArrayLike) -> Array:
+    def gradient(self, beta: ArrayLike) -> Any:
         r"""Gradient, :math:`q_\delta'(\|\beta\|)\,\beta/\|\beta\| + z`.
 
         Parameters
@@ -113,15 +134,17 @@ class NeuronPotential:
 
         Returns
         -------
-        ndarray, shape (n_features,)
+        ndarray, shape (n_features,), or two of them
             At the limit of the flow it is :math:`X^\top\nu`, and all along the flow 3/2 of the sign of a times
             :math:`w(t) - w(0)`; `z` at the kink that Q has at 0 for :math:`\delta \le 0`.
         """
+        if self.precision != "double":
+            return self._precise("gradient", beta)
         here = self._curvature(self._point(beta))
         slopes = here.slope * here.direction
         return np.asarray(slopes if self.z is None else slopes + self.z)
 
-    def hessian(self, beta: ArrayLike) -> Array:
+    def hessian(self, beta: ArrayLike) -> Any:
         r"""Hessian, :math:`q_\delta''` along :math:`\beta` and :math:`q_\delta'(\|\beta\|)/\|\beta\|` across it.
 
         Parameters
@@ -131,10 +154,14 @@ class NeuronPotential:
 
         Returns
         -------
-        ndarray, shape (n_features, n_features)
+        ndarray, shape (n_features, n_features), or two of them
             Its inverse, times :math:`\tfrac32|a|`, is the metric in which the predictor flows. At the kink that Q has
             at 0 for :math:`\delta \le 0` its diagonal is inf.
         """
+        if self.precision != "double":
+            high, low = self._precise("hessian", beta)
+            shape = (math.isqrt(high.size),) * 2
+            return dd.DoubleDouble(high.reshape(shape), low.reshape(shape))
         here = self._curvature(self._point(beta))
         parallel = np.outer(here.direction, here.direction)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -146,7 +173,7 @@ class NeuronPotential:
             across, posinf=math.inf, neginf=-math.inf
         )
 
-    def bregman(self, beta: ArrayLike, beta0: ArrayLike) -> float:
+    def bregman(self, beta: ArrayLike, beta0: ArrayLike) -> Any:
         r"""Bregman divergence, the excess of Q over its tangent at another point.
 
         .. math:: D(\beta, \beta_0) = Q(\beta) - Q(\beta_0) - \langle\nabla Q(\beta_0), \beta - \beta_0\rangle
@@ -158,11 +185,15 @@ class NeuronPotential:
 
         Returns
         -------
-        float
+        float or (float, float)
             Non-negative, 0 only at ``beta == beta0``; it does not depend on `z`.
         """
-        point = self._point(beta)
-        centre = check.vector("beta0", beta0, point.size, "one for every entry of beta")
+        parts = self._parts(beta)
+        centres = dd.vector_parts("beta0", beta0, parts[0].size, "one for every entry of beta")
+        if self.precision != "double":
+            delta = (self.delta, self.delta_low)
+            return dd.DoubleDouble(*_core.neuron_bregman_double_double(parts, centres, delta))
+        point, centre = parts[0], centres[0]
         with np.errstate(over="ignore"):
             return self._divergence(point, centre)
 
@@ -183,13 +214,16 @@ class NeuronPotential:
         Returns
         -------
         Limit
-            With no `error_bound`; `potential_value` is the excess of Q over its least value without data.
+            In binary64 whatever the precision, with no `error_bound`; `potential_value` is the excess of Q over its
+            least value without data.
 
         Raises
         ------
         ValueError
             If an argument is of the wrong shape or not finite, or the minimiser exceeds the largest float.
         """
+        if self.precision != "double":
+            return NeuronPotential(self.delta, self.z).interpolate(X, y)
         X, y = check.data(X, y)
         self._match("X", X.shape[1])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -294,9 +328,18 @@ class NeuronPotential:
         return np.asarray(w * (math.sqrt(max(size - least, 0.0)) * math.sqrt(size + least)))
 
     def _point(self, beta: ArrayLike) -> Array:
-        point = check.array("beta", beta, "(n_features,)")
-        self._match("beta", point.size)
+        return self._parts(beta)[0]
+
+    def _parts(self, beta: ArrayLike) -> tuple[Array, Array]:
+        point = dd.parts("beta", beta, "(n_features,)")
+        self._match("beta", point[0].size)
         return point
+
+    def _precise(self, what: str, beta: ArrayLike) -> dd.DoubleDouble:
+        """The value, the gradient or the Hessian row by row, in two parts."""
+        linear = None if self.z is None or self.z_low is None else (self.z, self.z_low)
+        delta = (self.delta, self.delta_low)
+        return dd.DoubleDouble(*_core.neuron_potential_double_double(what, self._parts(beta), delta, linear))
 
     def _match(self, name: str, n_features: int) -> None:
         if self.z is not None and self.z.size != n_features:

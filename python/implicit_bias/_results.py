@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from . import _validate as check
-from ._parts import field_to_mpmath
+from ._double_double import field_to_mpmath
 from ._status import Status, message_of_limit
 from ._validate import Array
 

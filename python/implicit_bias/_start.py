@@ -63,15 +63,10 @@ def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array)
     return Start(*_core.log_ab_from_scale_shape(high, low, shape))
 
 
-def from_kappa(kappa: Array | None, log_kappa: Array | None, beta0: Array) -> Start:
-    """The start of a kappa and a predictor at time 0, each of length 1 or one a feature."""
-    if log_kappa is not None:
-        high, low = log_kappa, np.zeros_like(log_kappa)
-    else:
-        assert kappa is not None
-        high, low = _core.log_double_double(kappa)
-    high, low, beta0 = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, beta0))
-    return Start(*_core.log_ab_from_kappa(high, low, beta0))
+def from_kappa(log_kappa: tuple[Array, Array], beta0: tuple[Array, Array]) -> Start:
+    """The start of a logarithm of kappa and a predictor at time 0, in two parts; each of length 1 or one a feature."""
+    arrays = np.broadcast_arrays(*log_kappa, *beta0)
+    return Start(*_core.log_ab_from_kappa(*(np.ascontiguousarray(part) for part in arrays)))
 
 
 def one_sided(n_features: int) -> Start:

@@ -68,7 +68,9 @@ impl HyperbolicEntropy {
         if self.log_a == self.log_b {
             return hyperbolic_entropy::value(beta, self.log_a);
         }
-        let unit = Unit::new(self.log_kappa(), beta.abs());
+        // Where A or B exceeds 1, so may the start: not a number to lift.
+        let largest = if self.log_a.max(self.log_b) > 0.0 { beta.abs().max(1.0) } else { beta.abs() };
+        let unit = Unit::new(self.log_kappa(), largest);
         let (p, m) = unit.parts(beta);
         let (p0, m0) = unit.parts_of_start(self.log_a, self.log_b);
         let value = unit.undo(divergence::of_parts((p, m), (p0, m0), self.log_ratio(beta)));

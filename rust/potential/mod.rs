@@ -3,6 +3,7 @@
 //! Scalar functions of one coordinate, of which a potential of `d` coordinates is the sum, or of the norm of all. Nothing here knows data, a flow or a
 //! solver.
 
+pub mod double_double;
 pub mod hyperbolic_entropy;
 pub mod neuron;
 

@@ -5,7 +5,8 @@
 //! the scale of a start is an exponent, and 10^-100000 loses no digit.
 
 use super::diagonal::HyperbolicEntropy;
-use crate::real::{DoubleDouble, Real, two_prod, two_sum};
+use super::double_double::diagonal::HyperbolicEntropy as Precise;
+use crate::real::{DoubleDouble, Real, Scaled, two_prod, two_sum};
 
 /// ln A and ln B of every coordinate; −∞ where a coordinate is one-sided (`A = 0`: β ≤ 0, `B = 0`: β ≥ 0).
 #[derive(Clone, Debug, PartialEq)]
@@ -64,11 +65,22 @@ impl Start {
         each.zip(beta).map(|(q, beta)| q.value(*beta)).sum()
     }
 
+    /// The same in double-double, for a `β` that is.
+    #[must_use]
+    pub fn divergence_double_double(&self, beta: &[DoubleDouble]) -> DoubleDouble {
+        let logs = self.log_a.iter().zip(&self.log_b);
+        let each = logs.map(|(a, b)| Precise { log_a: *a, log_b: *b });
+        each.zip(beta).fold(DoubleDouble::ZERO, |sum, (q, beta)| sum + q.value(*beta))
+    }
+
     /// From ln κ and the predictor β(0) at the start: `AB = κ²`, `A − B = 4β(0)`, so `ln(A/B)/2 = arcsinh(2β(0)/κ)`.
     #[must_use]
-    pub fn from_kappa(log_kappa: impl IntoIterator<Item = DoubleDouble>, beta0: impl IntoIterator<Item = f64>) -> Self {
-        let logarithms = |(log_kappa, beta0): (DoubleDouble, f64)| {
-            let shift = asinh_of_twice_quotient(DoubleDouble::from_f64(beta0), log_kappa);
+    pub fn from_kappa(
+        log_kappa: impl IntoIterator<Item = DoubleDouble>,
+        beta0: impl IntoIterator<Item = DoubleDouble>,
+    ) -> Self {
+        let logarithms = |(log_kappa, beta0): (DoubleDouble, DoubleDouble)| {
+            let shift = asinh_of_twice_quotient(beta0, log_kappa);
             (log_kappa + shift, log_kappa - shift)
         };
         log_kappa.into_iter().zip(beta0).map(logarithms).collect()
@@ -135,24 +147,8 @@ fn log_sum_of_squares(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
 
 /// `arcsinh(2β e^{−ln κ})` for any ln κ.
 pub(crate) fn asinh_of_twice_quotient(beta: DoubleDouble, log_kappa: DoubleDouble) -> DoubleDouble {
-    // Above this the quotient is so large that arcsinh x = ln 2x to 2^-104, and so long before it overflows.
-    const LARGE: f64 = 100.0;
-    if beta.to_f64() == 0.0 {
-        return DoubleDouble::ZERO;
-    }
-    let log_quotient = beta.abs().ln() + DoubleDouble::LN_2 - log_kappa;
-    let size =
-        if log_quotient.to_f64() > LARGE { log_quotient + DoubleDouble::LN_2 } else { asinh(log_quotient.exp()) };
+    let size = (Scaled::from(beta.abs()) / Scaled::exp(log_kappa)).times_power_of_two(1).asinh().value();
     if beta.to_f64() < 0.0 { -size } else { size }
-}
-
-/// `arcsinh x`, `x ≥ 0`: one Newton step on `sinh t = x` from the binary64 value, whose error it squares.
-fn asinh(x: DoubleDouble) -> DoubleDouble {
-    let one = DoubleDouble::ONE;
-    let near = DoubleDouble::from_f64(x.to_f64().asinh());
-    let growth = near.exp_m1();
-    let sinh = (growth + growth / (one + growth)) * DoubleDouble::from_f64(0.5);
-    near - (sinh - x) / (one + sinh * sinh).sqrt()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod cancel;
 mod convert;
+mod double_double;
 mod flow;
 mod fully_connected;
 mod interrupt;
@@ -12,6 +13,7 @@ mod limit;
 mod neuron_limit;
 mod pools;
 mod potential;
+mod potential_double_double;
 mod start;
 
 use pyo3::prelude::*;
@@ -23,6 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use super::cancel::Cancellation;
+    #[pymodule_export]
+    use super::double_double::{double_double, log_scaled, read_double_double};
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]
@@ -37,6 +41,10 @@ mod _core {
     use super::potential::{d2q_diagonal, diagonal_bregman, diagonal_potential, dq_diagonal, q_diagonal};
     #[pymodule_export]
     use super::potential::{d2q_neuron, dq_neuron, neuron_bregman, neuron_potential, q_neuron};
+    #[pymodule_export]
+    use super::potential_double_double::{diagonal_bregman_double_double, diagonal_potential_double_double};
+    #[pymodule_export]
+    use super::potential_double_double::{neuron_bregman_double_double, neuron_potential_double_double};
     #[pymodule_export]
     use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights, log_double_double};
 

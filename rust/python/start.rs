@@ -57,8 +57,9 @@ pub fn log_ab_from_kappa<'py>(
     py: Python<'py>,
     log_kappa_high: PyReadonlyArray1<'py, f64>,
     log_kappa_low: PyReadonlyArray1<'py, f64>,
-    beta0: PyReadonlyArray1<'py, f64>,
+    beta0_high: PyReadonlyArray1<'py, f64>,
+    beta0_low: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<FourArrays> {
     let log_kappa = double_doubles(&log_kappa_high, &log_kappa_low)?;
-    Ok(start_out(py, &Start::from_kappa(log_kappa, beta0.as_slice()?.iter().copied())))
+    Ok(start_out(py, &Start::from_kappa(log_kappa, double_doubles(&beta0_high, &beta0_low)?)))
 }

@@ -7,11 +7,17 @@
 //! arithmetic*, ACM TOMS 49 (2023). All bounds are relative and hold while no part under- or overflows: results from about
 //! 2^-960 upwards. A result that is not finite has the low part 0, so infinities and NaN behave as in binary64.
 
+mod decimal;
 mod error_free;
 mod functions;
+mod hyperbolic;
+mod power;
 mod products;
+mod triple;
 
+pub use decimal::ParseDoubleDoubleError;
 pub use error_free::{quick_two_sum, two_prod, two_sum};
+pub(super) use functions::{exp_with_exponent, mantissa_and_exponent};
 
 use super::Real;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -40,7 +46,7 @@ impl DoubleDouble {
 
     /// `self · 2^k`, exact unless it under- or overflows. `|k| ≤ 1022`.
     #[inline(always)]
-    fn scaled(self, power: f64) -> Self {
+    pub(super) fn scaled(self, power: f64) -> Self {
         let high = self.high * power;
         Self { high, low: if high.is_finite() { self.low * power } else { 0.0 } }
     }
@@ -59,6 +65,17 @@ impl DoubleDouble {
     pub fn mul_f64(self, b: f64) -> Self {
         let (high, error) = two_prod(self.high, b);
         Self::normalised(high, self.low.mul_add(b, error))
+    }
+}
+
+impl DoubleDouble {
+    /// `self^y`, relative error below `(6 + |y ln self|/16) · 2^-104`.
+    ///
+    /// Special values as in C (IEEE 754 `pow`): 1 for `y = 0` and for 1, NaN for a negative base and a `y` that is no
+    /// integer.
+    #[must_use]
+    pub fn pow(self, y: Self) -> Self {
+        power::pow(self, y)
     }
 }
 
@@ -161,7 +178,8 @@ impl Real for DoubleDouble {
     #[inline(always)]
     fn from_parts(high: f64, low: f64) -> Self {
         let (sum, error) = two_sum(high, low);
-        Self { high: sum, low: if sum.is_finite() { error } else { 0.0 } }
+        // −0 + 0 is +0.
+        Self { high: if low == 0.0 { high } else { sum }, low: if sum.is_finite() { error } else { 0.0 } }
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {
@@ -185,14 +203,33 @@ impl Real for DoubleDouble {
         let remainder = self.low + (-root).mul_add(root, self.high);
         Self::normalised(root, remainder / (2.0 * root))
     }
+    /// Within 5 · 2^-104.
     fn exp(self) -> Self {
         functions::exp(self)
     }
+    /// Within 15 · 2^-104.
     fn exp_m1(self) -> Self {
         functions::exp_m1(self)
     }
+    /// Within 15 · 2^-104.
     fn ln(self) -> Self {
         functions::ln(self)
+    }
+    /// Within 16 · 2^-104.
+    fn ln_1p(self) -> Self {
+        functions::ln_1p(self)
+    }
+    /// Within 16 · 2^-104.
+    fn sinh(self) -> Self {
+        hyperbolic::sinh(self)
+    }
+    /// Within 6 · 2^-104.
+    fn cosh(self) -> Self {
+        hyperbolic::cosh(self)
+    }
+    /// Within 16 · 2^-104.
+    fn asinh(self) -> Self {
+        hyperbolic::asinh(self)
     }
     #[inline(always)]
     fn is_finite(self) -> bool {

@@ -34,6 +34,18 @@ impl Real for f64 {
     fn ln(self) -> Self {
         f64::ln(self)
     }
+    fn ln_1p(self) -> Self {
+        f64::ln_1p(self)
+    }
+    fn sinh(self) -> Self {
+        f64::sinh(self)
+    }
+    fn cosh(self) -> Self {
+        f64::cosh(self)
+    }
+    fn asinh(self) -> Self {
+        f64::asinh(self)
+    }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
     }

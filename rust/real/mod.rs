@@ -8,9 +8,12 @@
 mod dispatch;
 mod double_double;
 mod float64;
+mod scaled;
 pub mod vector;
 
-pub use double_double::{DoubleDouble, quick_two_sum, two_prod, two_sum};
+pub use double_double::{DoubleDouble, ParseDoubleDoubleError, quick_two_sum, two_prod, two_sum};
+
+pub use scaled::Scaled;
 
 pub use float64::{add_squares, axpy_abs, axpy_roundings, dot_abs, dot_roundings};
 
@@ -65,6 +68,18 @@ pub trait Real:
     /// Natural logarithm; −inf at zero, NaN below.
     #[must_use]
     fn ln(self) -> Self;
+    /// ln(1 + self) without cancellation; −inf at −1, NaN below.
+    #[must_use]
+    fn ln_1p(self) -> Self;
+    /// Hyperbolic sine.
+    #[must_use]
+    fn sinh(self) -> Self;
+    /// Hyperbolic cosine.
+    #[must_use]
+    fn cosh(self) -> Self;
+    /// Inverse hyperbolic sine.
+    #[must_use]
+    fn asinh(self) -> Self;
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
     /// `Σ x_i v_i` over binary64 data `x`: the kernel of every product with the data. Same length.

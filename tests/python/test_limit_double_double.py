@@ -124,6 +124,16 @@ def test_targets_of_thirty_digits_are_met_to_thirty_digits():
     np.testing.assert_array_equal(ib.limit(net, X, (high, low)).beta, ib.limit(net, X, high).beta)
 
 
+def test_decimal_strings_are_targets_to_thirty_digits():
+    net = ib.DiagonalNetwork.from_scale_shape(2, scale=1e-3)
+    X, third = [[1.0, 2.0], [1.0, -1.0]], "0.33333333333333333333333333333333333"
+    end = thirty(ib.limit, net, X, ["0.1", third])
+    with mpmath.workdps(50):
+        # Two samples, two features: the one solution, 3 beta_1 = y_0 + 2 y_1.
+        truth = (mpmath.mpf("0.1") + 2 * mpmath.mpf(third)) / 3
+        assert abs(end.to_mpmath()[0] - truth) <= 1e-30
+
+
 def test_the_check_sees_an_error_in_the_twentieth_digit_and_covers_it(golden):
     for case in golden("diagonal_limits")[::5]:
         net, X, y = network_of(case), case["X"], case["y"]
@@ -370,7 +380,8 @@ def test_values_come_out_as_numbers_of_mpmath_that_are_exact():
         ({"precision": "quad"}, "precision must be one of 'double', 'double-double': got 'quad'"),
         ({"precision": "double-double", "tol": 1e-32}, r"tol must be in \[1e-31, 0.1\]"),
         ({"precision": "double", "tol": 1e-20}, r"tol must be in \[1e-16, 0.1\]"),
-        ({"y": (np.ones(1), np.zeros(2))}, "y must have length 1"),
+        ({"y": (np.ones(1), np.zeros(2))}, "y must have parts of one shape"),
+        ({"y": (np.ones(2), np.zeros(2))}, "y must have length 1"),
         ({"y": (np.array([np.inf]), np.zeros(1))}, "y must be finite"),
     ],
 )

@@ -205,17 +205,24 @@ impl<'a> Prepared<'a> {
         patient()?;
         let mut fitted = vec![0.0; d];
         range.solve(&self.targets, &mut fitted);
-        let rest = LeftOver::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &fitted);
+        let samples = rows(original.as_deref().unwrap_or(&self.data), n, d);
+        let rest = LeftOver::of(samples, &y, &fitted);
         self.size = rest.fitted;
+        // Where the reduced rows are independent every target of theirs can be fitted. Fitted ones would carry the
+        // rounding of |X||β|, which next to dependent rows is many times y.
+        let independent = range.rank() == self.n;
         if peak(&rest.u) > rest.errors {
-            self.unreachable = Unreachable::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &rest.u);
+            self.unreachable =
+                if independent { Unreachable::beyond(&rest.u) } else { Unreachable::of(samples, &y, &rest.u) };
             let stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
             self.end = if stuck { Status::Saddle } else { Status::LeastSquares };
             self.rest = rest.u;
         }
-        let mut targets = core::mem::take(&mut self.targets);
-        self.x().apply(&fitted, &mut targets);
-        self.targets = targets;
+        if !independent {
+            let mut targets = core::mem::take(&mut self.targets);
+            self.x().apply(&fitted, &mut targets);
+            self.targets = targets;
+        }
         self.tall = original.map(|data| (range, data));
         Some(())
     }
@@ -234,6 +241,11 @@ struct Unreachable {
 }
 
 impl Unreachable {
+    /// Of a `u` that is orthogonal to every column.
+    fn beyond(u: &[f64]) -> Self {
+        Self { squares: u.iter().map(|u| u * u).sum(), ..Self::default() }
+    }
+
     fn of(x: Rows<'_>, y: &[f64], u: &[f64]) -> Self {
         let mut gradient = vec![0.0; x.d()];
         x.apply_transposed(u, &mut gradient);

@@ -118,3 +118,12 @@ fn no_start_and_no_coefficient_gives_nan() {
         }
     }
 }
+
+#[test]
+fn a_huge_one_sided_start_is_finite_from_a_tiny_point() {
+    // D = ½ [p ln(p/p₀) − p + p₀] = ½ p₀ for p ≪ p₀: the unit of measure goes by the larger of the two.
+    let (log_a, beta) = (574.0, 1e-153);
+    let value = HyperbolicEntropy { log_a, log_b: f64::NEG_INFINITY }.value(beta);
+    let expected = 0.125 * f64::exp(log_a);
+    assert!((value - expected).abs() <= 40.0 * f64::EPSILON * expected, "{value}");
+}

@@ -126,7 +126,7 @@ fn kappa_and_the_predictor_at_the_start_give_the_logarithms_to_thirty_digits() {
         (-740.0, 5e-324, ["-739.976412007088 -2.5893977807246636e-15", "-740.023587992912 2.5893977807246636e-15"]),
     ];
     for (log_kappa, beta, [a, b]) in cases {
-        let start = Start::from_kappa([DoubleDouble::from_f64(log_kappa)], [beta]);
+        let start = Start::from_kappa([DoubleDouble::from_f64(log_kappa)], [DoubleDouble::from_f64(beta)]);
         let met = log_kappa.abs() + (parsed(a).0 - log_kappa).abs();
         assert_pair(start.log_a[0], a, met, &format!("ln A at ln κ = {log_kappa}, β(0) = {beta}"));
         assert_pair(start.log_b[0], b, met, &format!("ln B at ln κ = {log_kappa}, β(0) = {beta}"));
@@ -145,7 +145,7 @@ fn the_ways_to_a_start_agree_where_they_meet() {
     // κ² = AB and 4β(0) = A − B with A = 16 + 9, B = 4 + 1.
     let by_weights = Start::from_weights([weights([1.0, 3.0, 2.0, -1.0], 0.0)]);
     let log_kappa = DoubleDouble::from_f64(125.0).ln() * DoubleDouble::from_f64(0.5);
-    let by_kappa = Start::from_kappa([log_kappa], [5.0]);
+    let by_kappa = Start::from_kappa([log_kappa], [DoubleDouble::from_f64(5.0)]);
     for (found, expected) in [(by_kappa.log_a[0], by_weights.log_a[0]), (by_kappa.log_b[0], by_weights.log_b[0])] {
         assert!((found - expected).to_f64().abs() <= 4.0 * TOLERANCE, "{found:?} instead of {expected:?}");
     }

@@ -91,10 +91,36 @@ fn infinities_nan_and_signed_zeros_behave_as_in_binary64() {
     }
     for a in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 800.0, -800.0] {
         let x = DoubleDouble::from(a);
+        if a.abs() != 800.0 {
+            same("asinh", a, a, x.asinh(), a.asinh());
+        }
         same("exp", a, a, x.exp(), a.exp());
         same("exp_m1", a, a, x.exp_m1(), a.exp_m1());
         same("ln", a, a, x.ln(), a.ln());
+        same("ln_1p", a, a, x.ln_1p(), a.ln_1p());
+        same("sinh", a, a, x.sinh(), a.sinh());
+        same("cosh", a, a, x.cosh(), a.cosh());
     }
+}
+
+#[test]
+fn a_power_of_special_numbers_is_that_of_c() {
+    let special = [0.0, -0.0, 0.5, 1.0, -1.0, -0.5, 2.0, -2.0, 3.0, -3.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    for (a, b) in special.iter().flat_map(|a| special.iter().map(move |b| (*a, *b))) {
+        let (found, expected) = (DoubleDouble::from(a).pow(DoubleDouble::from(b)), a.powf(b));
+        // Roots are not exact, and their last bits are judged elsewhere.
+        let near = (found.high - expected).abs() <= f64::EPSILON * expected.abs() || found.high == expected;
+        let same_sign = found.high.is_sign_negative() == expected.is_sign_negative();
+        assert!(near && same_sign || found.high.is_nan() && expected.is_nan(), "{a}^{b}: {found:?}, not {expected}");
+    }
+    // Which side of 1, and which parity, only the low part says.
+    let (above, below) = (DoubleDouble { high: 1.0, low: 1e-20 }, DoubleDouble { high: 1.0, low: -1e-20 });
+    let infinity = DoubleDouble::from(f64::INFINITY);
+    assert_eq!([above.pow(infinity).high, below.pow(infinity).high], [f64::INFINITY, 0.0]);
+    let (even, odd) = (DoubleDouble::from(2.0_f64.powi(54)), DoubleDouble { high: 2.0_f64.powi(54), low: 1.0 });
+    let minus = -DoubleDouble::ONE;
+    assert_eq!([minus.pow(even), minus.pow(odd)], [DoubleDouble::ONE, minus]);
+    assert!(minus.pow(DoubleDouble { high: 2.0, low: 1e-20 }).high.is_nan());
 }
 
 #[test]
@@ -147,6 +173,34 @@ proptest! {
         // Near the end of the range too, where Dekker's split overflows: powers of two change nothing.
         let (high, low) = two_prod(m as f64 * 2f64.powi(960), n as f64 * 2f64.powi(-60));
         prop_assert_eq!((high, low), (product * 2f64.powi(900), error * 2f64.powi(900)));
+    }
+
+    #[test]
+    fn inverse_functions_undo_each_other(high in -700.0..700.0_f64, power in -60..0_i32, low in -1.0..1.0_f64) {
+        let high = high * 2.0_f64.powi(power);
+        let x = DoubleDouble::from_parts(high, low * high * 1e-16);
+        let bound = |units: f64| UNIT * units * x.high.abs();
+        // 16 units of each function, those of the inner one times the condition of the outer: asinh and ln(1 + ·) damp,
+        // t cosh t/sinh t ≤ 1 + |t|.
+        prop_assert!((x.sinh().asinh() - x).abs().high <= bound(32.0));
+        prop_assert!((x.asinh().sinh() - x).abs().high <= bound(16.0 + 16.0 * (1.0 + x.asinh().high.abs())));
+        let y = x.abs();
+        prop_assert!((y.exp_m1().ln_1p() - y).abs().high <= bound(32.0));
+        // (cosh − sinh)(cosh + sinh) = 1, where neither swamps the other.
+        if x.high.abs() < 5.0 {
+            let product = (x.cosh() - x.sinh()) * (x.cosh() + x.sinh());
+            prop_assert!((product - DoubleDouble::ONE).abs().high <= UNIT * 60.0 * (2.0 * x.high.abs()).exp());
+        }
+    }
+
+    #[test]
+    fn an_integer_power_is_a_product(high in 0.5..2.0_f64, low in -1.0..1.0_f64, n in 1..40_u32) {
+        let x = DoubleDouble::from_parts(high, low * 1e-17);
+        let product = (0..n).fold(DoubleDouble::ONE, |product, _| product * x);
+        let error = (x.pow(DoubleDouble::from(f64::from(n))) - product).abs().high;
+        // 5/4 units for each product; |y ln x| < 28.
+        prop_assert!(error <= UNIT * (8.0 + 1.25 * f64::from(n)) * product.high, "{}", error / product.high / UNIT);
+        prop_assert_eq!((-x).pow(DoubleDouble::from(f64::from(n))).high < 0.0, n % 2 == 1);
     }
 
     #[test]

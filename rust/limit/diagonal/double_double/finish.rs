@@ -7,6 +7,7 @@ use crate::real::{DoubleDouble, Real};
 use super::super::accuracy::{self, Errors, SMALLEST, abs_product, abs_transposed, magnitudes};
 use super::super::dual::largest;
 use super::super::exponents::Exponents;
+use super::super::finish::allow_for_underflow;
 use super::super::kkt::Conditions;
 use super::super::refine::{Digits, Frame, Refined};
 use super::super::solve::{End, Outcome, Workspace};
@@ -181,9 +182,10 @@ impl Found<'_> {
     ) -> Limit {
         let units = problem.space.units();
         let residual = self.residual(problem, exact);
-        let backward_error = self.backward_error(problem, &residual);
+        let mut backward_error = self.backward_error(problem, &residual);
         let mut beta = self.point.beta.clone();
         units.exact_coefficients_out(&mut beta);
+        allow_for_underflow(problem.x, &high(&self.point.beta), &high(&beta), &mut backward_error);
         let mut nu = self.multipliers;
         units.exact_multipliers_out(&mut nu);
         let twice = self.point.g.iter().map(|g| *g + *g);
