@@ -8,6 +8,7 @@ _Array = NDArray[np.float64]
 _Ts = TypeVarTuple("_Ts")
 _R = TypeVar("_R")
 _Start = tuple[_Array, _Array, _Array, _Array]
+_Neuron = tuple[_Array, _Array, float, float]
 _Parts = tuple[_Array, _Array]
 
 __all__ = [
@@ -38,8 +39,12 @@ __all__ = [
     "log_scaled",
     "neuron_bregman",
     "neuron_bregman_double_double",
+    "neuron_check_kkt",
+    "neuron_limit",
     "neuron_potential",
     "neuron_potential_double_double",
+    "neuron_start",
+    "neuron_start_from_scale_shape",
     "q_diagonal",
     "q_neuron",
     "read_double_double",
@@ -56,6 +61,9 @@ class _Limit(TypedDict):
     duality_gap: float
     n_iter: int
     status: str
+    beta_low: _Array | None
+    multipliers_low: _Array | None
+    potential_value_low: float | None
 
 class _LimitPath(TypedDict):
     beta: _Array
@@ -68,6 +76,9 @@ class _LimitPath(TypedDict):
     duality_gap: _Array
     n_iter: NDArray[np.int64]
     status: list[str]
+    beta_low: _Array | None
+    multipliers_low: _Array | None
+    potential_value_low: _Array | None
 
 class _KKT(TypedDict):
     stationarity: float
@@ -76,6 +87,22 @@ class _KKT(TypedDict):
     error_bound: _Array
     backward_error: _Array
     multipliers: _Array
+    multipliers_low: _Array | None
+
+class _NeuronReport(TypedDict):
+    multipliers: _Array
+    multipliers_low: _Array
+    off: _Array
+    stationarity: float
+    residual: _Array
+    backward_error: _Array
+    potential_value: float
+    potential_value_low: float
+    reachable: bool
+
+class _NeuronLimit(_NeuronReport):
+    beta: _Array
+    beta_low: _Array
 
 class _Flow(TypedDict):
     t: _Array
@@ -133,9 +160,16 @@ def diagonal_limit(
     bounds: bool,
     tol: float,
     n_jobs: int,
+    y_low: _Array | None = None,
 ) -> _Limit: ...
 def diagonal_limit_path(
-    X: _Array, y: _Array, starts: Sequence[_Start], bounds: bool, tol: float, n_jobs: int
+    X: _Array,
+    y: _Array,
+    starts: Sequence[_Start],
+    bounds: bool,
+    tol: float,
+    n_jobs: int,
+    y_low: _Array | None = None,
 ) -> _LimitPath: ...
 def diagonal_check_kkt(
     X: _Array,
@@ -143,7 +177,22 @@ def diagonal_check_kkt(
     start: _Start,
     beta: _Array,
     n_jobs: int,
+    y_low: _Array | None = None,
+    beta_low: _Array | None = None,
 ) -> _KKT: ...
+def neuron_start(start: tuple[_Array, _Array, float]) -> _Neuron | None: ...
+def neuron_start_from_scale_shape(orientation: _Array, scale: float, is_logarithm: bool, shape: float) -> _Neuron: ...
+def neuron_limit(X: _Array, y: _Array, y_low: _Array, start: _Neuron, sign: float, n_jobs: int) -> _NeuronLimit: ...
+def neuron_check_kkt(
+    X: _Array,
+    y: _Array,
+    y_low: _Array,
+    start: _Neuron,
+    sign: float,
+    beta: _Array,
+    beta_low: _Array,
+    n_jobs: int,
+) -> _NeuronReport: ...
 def diagonal_flow(
     X: _Array,
     y: _Array,

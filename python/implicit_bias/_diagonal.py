@@ -241,8 +241,12 @@ class DiagonalNetwork(Network):
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         return Limit._from_core(_core.diagonal_limit(X, y, self.start, **options))
 
-    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
-        return KKTReport(**_core.diagonal_check_kkt(X, y, self.start, beta=beta, n_jobs=n_jobs))
+    def _check_kkt(
+        self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None
+    ) -> KKTReport:
+        y_low, beta_low = (None, None) if low is None else low
+        found = _core.diagonal_check_kkt(X, y, self.start, beta=beta, n_jobs=n_jobs, y_low=y_low, beta_low=beta_low)
+        return KKTReport(**found)
 
     @classmethod
     def _limit_path(cls, nets: Sequence[Network], X: Array, y: Array, options: LimitOptions) -> LimitPath:

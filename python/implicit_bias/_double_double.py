@@ -21,7 +21,7 @@ from . import _validate as check
 from ._validate import Array
 
 #: What a number may be computed in.
-PRECISIONS = ("double", "double-double")
+PRECISIONS = check.PRECISIONS
 #: Where both parts of a number have all their digits, with room for what is multiplied to it.
 _COMFORTABLE = (1e-270, 1e270)
 _ALLOWED = "a real number, as a float, a decimal string, a Decimal, a Fraction or an mpf"

@@ -151,7 +151,8 @@ def gradient_flow(
     unit = _unit(start, check.choice("time_unit", time_unit, TIME_UNITS))
     times = None if t is None else check.times(t)
     rtol, tol = check.rtol(rtol), check.tol(tol)
-    check.precision(precision)
+    if check.precision(precision) != "double":
+        raise ValueError("precision must be 'double': flows in 'double-double' are not there yet")
     start._check_method(check.choice("method", method, METHODS))
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)

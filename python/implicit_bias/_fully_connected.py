@@ -230,8 +230,10 @@ class FullyConnectedNetwork(Neurons):
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         return _fully_connected_limit.limit(self, X, y, options)
 
-    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
-        return _fully_connected_limit.check_kkt(self, X, y, beta, n_jobs)
+    def _check_kkt(
+        self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None
+    ) -> KKTReport:
+        return _fully_connected_limit.check_kkt(self, X, y, beta, n_jobs, low)
 
 
 def _drift(start: Array, now: Array) -> float:

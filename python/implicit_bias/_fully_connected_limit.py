@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import _core
+from . import _core, _neuron_double_double
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _ratio
@@ -71,8 +71,10 @@ def potential(one: "OneNeuron", sign: float) -> NeuronPotential:
 
 def limit(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOptions) -> Limit:
     """By the theorem where there is one, by integration elsewhere."""
-    one = net._one_neuron
+    one, low = net._one_neuron, options.get("y_low")
     if one is None:
+        if low is not None:
+            raise _neuron_double_double.unavailable(f"{net.a.size} neurons that are not one")
         return _by_integration(net, X, y, options)
     sign, how = 1.0, ""
     if _undecided(one, X, y):
@@ -84,7 +86,10 @@ def limit(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOption
             sign = _final_sign(net, X, y, end, one)
             kept = "changes" if sign < 0.0 else "keeps"
             how = f"; the outer weight {kept} its sign on the way, which was decided by integrating the flow"
-    found = potential(one, sign).interpolate(X, y)
+    if low is None:
+        found = potential(one, sign).interpolate(X, y)
+    else:
+        found = _neuron_double_double.limit(potential(one, sign), net, X, (y, low), _signed(one, sign), options)
     return replace(
         found,
         message=found.message + how,
@@ -92,16 +97,24 @@ def limit(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOption
     )
 
 
-def check_kkt(net: "FullyConnectedNetwork", X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
+def check_kkt(
+    net: "FullyConnectedNetwork", X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None
+) -> KKTReport:
     """Stationarity by the theorem where there is one; elsewhere feasibility and the reach of the flow."""
     one = net._one_neuron
     if one is None:
+        if low is not None:
+            raise _neuron_double_double.unavailable(f"{net.a.size} neurons that are not one")
         return _kkt(net, X, y, beta)
     sign = 1.0
     if one.delta < 0.0 and _undecided(one, X, y):
         options = LimitOptions(bounds=False, tol=check.tol(None), n_jobs=n_jobs)
         sign = _final_sign(net, X, y, _integrated(net, X, y, options, SIGN_RTOL, SIGN_TOL), one)
-    Q, span = potential(one, sign), Span.of(X, y)
+    Q = potential(one, sign)
+    if low is not None:
+        found = _neuron_double_double.check_kkt(Q, net, X, (y, low[0]), (beta, low[1]), _signed(one, sign), n_jobs)
+        return replace(found, theorem=one.theorem)
+    span = Span.of(X, y)
     multipliers = span.left @ ((span.right @ Q.gradient(beta)) / span.sizes)
     stationary = Q._of_gradient(X.T @ multipliers)
     residual = span.target - X @ beta
@@ -116,6 +129,11 @@ def check_kkt(net: "FullyConnectedNetwork", X: Array, y: Array, beta: Array, n_j
         multipliers=multipliers,
         theorem=one.theorem,
     )
+
+
+def _signed(one: "OneNeuron", sign: float) -> float:
+    """The sign of the outer weight at the end, from that relative to its first."""
+    return sign * (1.0 if one.a >= 0.0 else -1.0)
 
 
 def _undecided(one: "OneNeuron", X: Array, y: Array) -> bool:

@@ -208,6 +208,8 @@ class LeakyReLUNetwork(Neurons):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return _leaky_relu_limit.limit(self, X, y, options)
 
-    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
+    def _check_kkt(
+        self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None
+    ) -> KKTReport:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return _leaky_relu_limit.check_kkt(self, X, y, beta)
+            return _leaky_relu_limit.check_kkt(self, X, y, beta, n_jobs, low)

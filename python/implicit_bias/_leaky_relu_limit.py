@@ -1,11 +1,12 @@
 """The end of a leaky-ReLU flow, and the KKT conditions of one neuron ([A] Theorem 4)."""
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _core
+from . import _core, _neuron_double_double
 from ._results import KKTReport, Limit
 from ._status import LIMIT_STEPS, Status, message_of_limit
 from ._validate import Array
@@ -21,6 +22,9 @@ ON_KINK = 1e-9
 
 def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") -> Limit:
     """The end of the flow: in closed form where it must interpolate or is seen to, otherwise where it gets."""
+    low = options.get("y_low")
+    if low is not None and net.a.size > 1:
+        raise _neuron_double_double.unavailable(f"{net.a.size} leaky-ReLU neurons")
     one = net.a.size == 1 and net.slope > 0.0 and y.any() and _full_rank(X)
     if one and net._delta() > 0.0:
         return _closed_form(net, X, y, math.copysign(1.0, net.a[0]), options, 0)
@@ -48,6 +52,8 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
     if one and status in (Status.CONVERGED, Status.ROUNDOFF_FLOOR) and a[0, 0] != 0.0:
         # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra.
         return _closed_form(net, X, y, math.copysign(1.0, a[0, 0]), options, n_iter)
+    if low is not None:
+        raise _neuron_double_double.unavailable(f"a leaky-ReLU neuron whose flow ends as {status}")
     a, hidden = a[-1], hidden[-1]
     residual = _residual(X, y, net.slope, a, hidden)
     if net.a.size == 1 and a[0] != 0.0:
@@ -76,14 +82,22 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
     )
 
 
-def check_kkt(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array) -> KKTReport:
+def check_kkt(
+    net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None
+) -> KKTReport:
     """How far one neuron with this predictor is from a KKT point; a sign that a cannot take is not tried."""
     if net.a.size > 1:
         raise ValueError(
             f"net must be one neuron for check_kkt: got {net.a.size}, whose outputs the predictor does not determine"
         )
     signs = (1.0, -1.0) if net._delta() < 0.0 or net.a[0] == 0.0 else (math.copysign(1.0, net.a[0]),)
-    reports = [_report(net, X, y, beta, sign) for sign in signs]
+    if low is None:
+        reports = [_report(net, X, y, beta, sign) for sign in signs]
+    elif net.slope == 0.0:
+        raise _neuron_double_double.unavailable("a ReLU neuron")
+    else:
+        pairs = (y, low[0]), (beta, low[1])
+        reports = [_exact_report(net, X, *pairs, sign, n_jobs) for sign in signs]
     return min(reports, key=lambda report: max(report.stationarity, report.feasibility))
 
 
@@ -92,6 +106,10 @@ def _closed_form(
 ) -> Limit:
     """Section 3's closed form with the targets y/1 or y/rho, by the sign that p has where the flow interpolates."""
     slopes = np.where(sign * y >= 0.0, 1.0, net.slope)
+    low = options.get("y_low")
+    if low is not None:
+        end = _neuron_double_double.limit(net._potential(sign), net, X, (y, low), sign, options, slopes)
+        return replace(end, kkt=replace(end.kkt, duality_gap=None, theorem=THEOREM), n_iter=n_iter)
     end = net._potential(sign)._interpolate(X, y / slopes)
     kkt = _report(net, X, y, end.beta, sign)
     status = Status.CONVERGED if kkt.feasibility <= options["tol"] else Status.ROUNDOFF_FLOOR
@@ -107,6 +125,18 @@ def _closed_form(
         message=message_of_limit(status),
         success=status.at_the_end,
     )
+
+
+def _exact_report(
+    net: "LeakyReLUNetwork", X: Array, y: tuple[Array, Array], beta: tuple[Array, Array], sign: float, n_jobs: int
+) -> KKTReport:
+    """As `_report`, to thirty digits: that of a linear neuron with the targets y/c."""
+    p = sign * (X @ beta[0])
+    slopes = np.where(p > 0.0, 1.0, net.slope)
+    slopes[np.abs(p) <= ON_KINK * np.linalg.norm(X, axis=1) * np.linalg.norm(beta[0])] = 1.0
+    potential = net._potential(sign)
+    found = _neuron_double_double.check_kkt(potential, net, X, y, beta, sign, n_jobs, slopes)
+    return replace(found, duality_gap=None, theorem=THEOREM)
 
 
 def _report(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, sign: float) -> KKTReport:

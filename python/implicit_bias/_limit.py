@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from . import _validate as check
+from ._double_double import data, vector_parts
 from ._network import LimitOptions, Network, network
 from ._results import KKTReport, Limit, LimitPath
+from ._validate import Array
 
 
 def limit(
@@ -36,11 +38,13 @@ def limit(
     y : array_like, shape (n_samples,)
         Targets. Outside of the range of X they are projected onto it, as the flow does (status "least_squares").
     tol : float, optional
-        Largest residual, relative to the largest target, that counts as success; in [1e-16, 0.1], 1e-12 by default.
+        Largest residual, relative to the largest target, that counts as success; in [1e-16, 0.1], 1e-12 by default. In
+        double-double in [1e-31, 0.1], 1e-29 by default.
     bounds : bool, default True
         Whether to compute `error_bound`, which costs about as much as one more system.
-    precision : {"double"}, default "double"
-        Arithmetic of the answer.
+    precision : {"double", "double-double"}, default "double"
+        Arithmetic of the answer. In "double-double" values have 31 digits, in two parts (`Limit.beta_low`), and y may
+        be a pair of arrays (high, low): for diagonal networks and neurons whose limit has a closed form.
     n_jobs : int, optional
         Number of threads, all cores by default. The answer is the same bit by bit for any number.
 
@@ -72,8 +76,9 @@ def limit(
     (array([0., 1.]), True)
     """
     start = network("net", net)
-    X, y = check.data(X, y, start.n_features)
-    return start._limit(X, y, _options(tol, bounds, precision, n_jobs))
+    options = _options(tol, bounds, precision, n_jobs)
+    X, y, low = data(X, y, start.n_features)
+    return start._limit(X, y, _with_digits(options, precision, low))
 
 
 def limit_path(
@@ -103,7 +108,7 @@ def limit_path(
         As in `limit`.
     bounds : bool, default True
         As in `limit`.
-    precision : {"double"}, default "double"
+    precision : {"double", "double-double"}, default "double"
         As in `limit`.
     n_jobs : int, optional
         As in `limit`.
@@ -137,8 +142,9 @@ def limit_path(
     for k, net in enumerate(starts):
         if network(f"nets[{k}]", net).n_features != n_features:
             raise ValueError(f"nets[{k}] must have {n_features} features, as nets[0] has: got {net.n_features}")
-    X, y = check.data(X, y, n_features)
-    return starts[0]._limit_path(starts, X, y, _options(tol, bounds, precision, n_jobs))
+    options = _options(tol, bounds, precision, n_jobs)
+    X, y, low = data(X, y, n_features)
+    return starts[0]._limit_path(starts, X, y, _with_digits(options, precision, low))
 
 
 def check_kkt(
@@ -166,8 +172,8 @@ def check_kkt(
         Targets.
     beta : array_like, shape (n_features,)
         The predictor to check.
-    precision : {"double"}, default "double"
-        Arithmetic of the answer.
+    precision : {"double", "double-double"}, default "double"
+        Arithmetic of the answer. In "double-double" y and beta may be pairs of arrays (high, low).
     n_jobs : int, optional
         Number of threads, all cores by default.
 
@@ -193,13 +199,19 @@ def check_kkt(
     False
     """
     start = network("net", net)
-    X, y = check.data(X, y, start.n_features)
-    beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
-    check.precision(precision)
-    return start._check_kkt(X, y, beta, check.jobs(n_jobs))
+    X, y, y_low = data(X, y, start.n_features)
+    beta, beta_low = vector_parts("beta", beta, X.shape[1], "one coefficient for every column of X")
+    low = (y_low, beta_low) if check.precision(precision) == "double-double" else None
+    return start._check_kkt(X, y, beta, check.jobs(n_jobs), low)
 
 
 def _options(tol: float | None, bounds: bool, precision: str, n_jobs: int | None) -> LimitOptions:
-    found = LimitOptions(bounds=check.flag("bounds", bounds), tol=check.tol(tol), n_jobs=check.jobs(n_jobs))
-    check.precision(precision)
-    return found
+    arithmetic = check.precision(precision)
+    return LimitOptions(bounds=check.flag("bounds", bounds), tol=check.tol(tol, arithmetic), n_jobs=check.jobs(n_jobs))
+
+
+def _with_digits(options: LimitOptions, precision: str, y_low: Array) -> LimitOptions:
+    """The rest of the targets among the options, where it counts."""
+    if precision == "double-double":
+        options["y_low"] = y_low
+    return options

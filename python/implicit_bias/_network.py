@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from . import _validate as check
 from ._results import KKTReport, Limit, LimitPath
@@ -35,6 +35,8 @@ class LimitOptions(TypedDict):
     bounds: bool
     tol: float
     n_jobs: int
+    #: In double-double the rest of the targets; the answer then has one as well.
+    y_low: NotRequired[Array | None]
 
 
 class Network(ABC):
@@ -92,8 +94,10 @@ class Network(ABC):
         """The end of the flow."""
 
     @abstractmethod
-    def _check_kkt(self, X: Array, y: Array, beta: Array, n_jobs: int) -> KKTReport:
-        """How far a predictor is from the end."""
+    def _check_kkt(
+        self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None
+    ) -> KKTReport:
+        """How far a predictor is from the end; in double-double `low` is the rest of `y` and of `beta`."""
 
     @classmethod
     def _limit_path(cls, nets: "Sequence[Network]", X: Array, y: Array, options: LimitOptions) -> LimitPath:

@@ -53,6 +53,8 @@ class Neurons(Network):
     scale: float | None
     log_scale: float | None
     shape: float | None
+    #: As given, where the weights follow from it by roots.
+    _orientation: Array | None = None
 
     def _keep_weights(self) -> None:
         """Checked copies of the weights, which cannot be written to."""
@@ -78,7 +80,8 @@ class Neurons(Network):
         **more: Any,
     ) -> Self:
         r"""One neuron: :math:`|a| = \sqrt{\alpha(1+s)/(1-s)}`, :math:`\|w\| = \sqrt{\alpha(1-s)/(1+s)}`."""
-        size, direction = _polar(check.array("orientation", orientation, "(n_features,)"))
+        given = check.array("orientation", orientation, "(n_features,)").copy()
+        size, direction = _polar(given)
         if size == 0.0:
             raise ValueError("orientation must not be 0: a direction is needed")
         check.exactly_one(("scale", "log_scale"), (scale, log_scale))
@@ -96,6 +99,7 @@ class Neurons(Network):
         net = cls(a=a, W=W, log_magnitude=magnitude, **more)  # type: ignore[call-arg]
         for name, value in (("scale", alpha), ("log_scale", logarithm), ("shape", s)):
             object.__setattr__(net, name, value)
+        object.__setattr__(net, "_orientation", given)
         return net
 
     def __repr__(self) -> str:

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from . import _core
 from . import _validate as check
+from ._double_double import field_to_mpmath
 from ._status import Status, message_of_limit
 from ._validate import Array
+
+#: What `to_mpmath` hands out.
+VALUES = ("beta", "multipliers", "potential_value", "error_bound", "backward_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,8 @@ class KKTReport:
     theorem : str or None
         What gives Q. None where no theorem does: `stationarity` is then how far the predictor is from those that the
         flow can reach, and `duality_gap` is None.
+    multipliers_low : ndarray, shape (n_samples,), or None
+        What `multipliers` leave out of :math:`\nu`; None in precision "double".
 
     References
     ----------
@@ -53,6 +59,7 @@ class KKTReport:
     multipliers: Array | None = field(repr=False)
     slopes: Array | None = field(default=None, repr=False)
     theorem: str | None = "Azulay et al. 2021, Theorem 1"
+    multipliers_low: Array | None = field(default=None, repr=False)
 
     def satisfied(self, tol: float = 1e-9) -> bool:
         """Whether stationarity and feasibility are both at most `tol`, which makes the gap small as well.
@@ -60,14 +67,14 @@ class KKTReport:
         Parameters
         ----------
         tol : float, default 1e-9
-            A relative tolerance, in [1e-16, 0.1].
+            A relative tolerance, in [1e-31, 0.1].
 
         Returns
         -------
         bool
             False as well where one of them is NaN.
         """
-        bound = check.tol(tol)
+        bound = check.tol(tol, "double-double")
         # Not the larger of the two: max(x, nan) is x.
         return self.stationarity <= bound and self.feasibility <= bound
 
@@ -103,6 +110,11 @@ class Limit:
         One sentence, with what to do about it.
     success : bool
         Whether `beta` is the end of the flow to working precision.
+    beta_low, multipliers_low : ndarray, or None
+        What `beta` and `multipliers` leave out: in precision "double-double" the values are the sums of both, to 31
+        digits. None in precision "double".
+    potential_value_low : float or None
+        The same of `potential_value`.
     """
 
     beta: Array = field(repr=False)
@@ -115,6 +127,39 @@ class Limit:
     status: Status
     message: str
     success: bool
+    beta_low: Array | None = field(default=None, repr=False)
+    multipliers_low: Array | None = field(default=None, repr=False)
+    potential_value_low: float | None = field(default=None, repr=False)
+
+    def to_mpmath(self, name: str = "beta") -> Any:
+        """Values as numbers of mpmath, exactly: ``mpf(high) + mpf(low)``, whatever the working precision there.
+
+        Parameters
+        ----------
+        name : {"beta", "multipliers", "potential_value", "error_bound", "backward_error"}, default "beta"
+            Which values.
+
+        Returns
+        -------
+        ndarray of mpmath.mpf, mpmath.mpf or None
+            Of the same shape; None where the limit has none.
+
+        Raises
+        ------
+        ValueError
+            If there are no values of that name.
+        ImportError
+            If mpmath is not installed.
+
+        Examples
+        --------
+        >>> import implicit_bias as ib
+        >>> net = ib.DiagonalNetwork.from_scale_shape(2, scale=1.0)
+        >>> end = ib.limit(net, [[1.0, 1.0]], [1.0], precision="double-double")
+        >>> print(end.to_mpmath()[0])
+        0.5
+        """
+        return field_to_mpmath(self, name, VALUES)
 
     @classmethod
     def _from_core(cls, found: "_core._Limit") -> Self:
@@ -126,6 +171,7 @@ class Limit:
             error_bound=found["error_bound"],
             backward_error=found["backward_error"],
             multipliers=found["multipliers"],
+            multipliers_low=found["multipliers_low"],
         )
         return cls(
             beta=found["beta"],
@@ -138,6 +184,9 @@ class Limit:
             status=status,
             message=message_of_limit(status),
             success=status.at_the_end,
+            beta_low=found["beta_low"],
+            multipliers_low=found["multipliers_low"],
+            potential_value_low=found["potential_value_low"],
         )
 
 
@@ -157,6 +206,8 @@ class LimitPath:
     status : tuple of Status
     message : tuple of str
     success : ndarray of bool, shape (n_starts,)
+    beta_low, multipliers_low, potential_value_low : ndarray, or None
+        In precision "double-double", of the same shapes as what they belong to.
 
     See Also
     --------
@@ -174,8 +225,33 @@ class LimitPath:
     n_iter: np.ndarray[tuple[int], np.dtype[np.int64]] = field(repr=False)
     status: tuple[Status, ...]
     message: tuple[str, ...]
+    beta_low: Array | None = field(default=None, repr=False)
+    multipliers_low: Array | None = field(default=None, repr=False)
+    potential_value_low: Array | None = field(default=None, repr=False)
     #: None where they were computed together: the rows above are all there is.
     _limits: tuple[Limit, ...] | None = field(default=None, repr=False)
+
+    def to_mpmath(self, name: str = "beta") -> Any:
+        """Values of all starts as numbers of mpmath, exactly.
+
+        Parameters
+        ----------
+        name : {"beta", "multipliers", "potential_value", "error_bound", "backward_error"}, default "beta"
+            Which values.
+
+        Returns
+        -------
+        ndarray of mpmath.mpf, or None
+            Of the same shape.
+
+        Raises
+        ------
+        ValueError
+            If there are no values of that name.
+        ImportError
+            If mpmath is not installed.
+        """
+        return field_to_mpmath(self, name, VALUES)
 
     @classmethod
     def _from_core(cls, found: "_core._LimitPath") -> Self:
@@ -192,6 +268,9 @@ class LimitPath:
             n_iter=found["n_iter"],
             status=status,
             message=tuple(map(message_of_limit, status)),
+            beta_low=found["beta_low"],
+            multipliers_low=found["multipliers_low"],
+            potential_value_low=found["potential_value_low"],
         )
 
     @classmethod
@@ -210,6 +289,9 @@ class LimitPath:
             n_iter=np.array([limit.n_iter for limit in limits]),
             status=tuple(limit.status for limit in limits),
             message=tuple(limit.message for limit in limits),
+            beta_low=_column([limit.beta_low for limit in limits]),
+            multipliers_low=_column([limit.multipliers_low for limit in limits]),
+            potential_value_low=_column([limit.potential_value_low for limit in limits]),
             _limits=tuple(limits),
         )
 
@@ -245,6 +327,9 @@ class LimitPath:
                 "duality_gap": float(self.duality_gap[k]),
                 "n_iter": int(self.n_iter[k]),
                 "status": self.status[k],
+                "beta_low": None if self.beta_low is None else self.beta_low[k].copy(),
+                "multipliers_low": None if self.multipliers_low is None else self.multipliers_low[k].copy(),
+                "potential_value_low": None if self.potential_value_low is None else float(self.potential_value_low[k]),
             }
         )
 

@@ -14,4 +14,5 @@ mod relative_entropy;
 mod start;
 
 pub use diagonal::HyperbolicEntropy;
+pub(crate) use start::asinh_of_twice_quotient;
 pub use start::{Start, Weights};

@@ -146,7 +146,7 @@ fn log_sum_of_squares(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
 }
 
 /// `arcsinh(2β e^{−ln κ})` for any ln κ.
-fn asinh_of_twice_quotient(beta: DoubleDouble, log_kappa: DoubleDouble) -> DoubleDouble {
+pub(crate) fn asinh_of_twice_quotient(beta: DoubleDouble, log_kappa: DoubleDouble) -> DoubleDouble {
     let size = (Scaled::from(beta.abs()) / Scaled::exp(log_kappa)).times_power_of_two(1).asinh().value();
     if beta.to_f64() < 0.0 { -size } else { size }
 }

@@ -3,6 +3,7 @@
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::flow::Neurons;
 use crate::linalg::Rows;
@@ -65,6 +66,13 @@ pub fn start_out(py: Python<'_>, start: &Start) -> [Py<PyArray1<f64>>; 4] {
     let high = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.to_f64()).collect());
     let low = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.low()).collect());
     [high(&start.log_a), low(&start.log_a), high(&start.log_b), low(&start.log_b)]
+}
+
+/// High and low parts of `values`, as `name` and `<name>_low`.
+pub fn split(out: &Bound<'_, PyDict>, name: &str, values: &[DoubleDouble]) -> PyResult<()> {
+    let py = out.py();
+    out.set_item(name, vector(py, values.iter().map(|v| v.to_f64()).collect()))?;
+    out.set_item(format!("{name}_low"), vector(py, values.iter().map(|v| v.low()).collect()))
 }
 
 /// A new array.

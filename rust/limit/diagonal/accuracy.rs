@@ -1,7 +1,8 @@
-//! What round-off can have done to `β(ν)` and to the residual. (For points refined in double-double see `refine`.)
+//! What round-off can have done to `β(ν)` and to the residual, in binary64 and in double-double. (For binary64 results of
+//! double-double refinement see `refine`.)
 
 use crate::linalg::Rows;
-use crate::real::{Real, axpy_roundings, dot_roundings};
+use crate::real::{DoubleDouble, Real, axpy_roundings, dot_roundings};
 
 use super::exponents::Exponents;
 use super::solve::CHORDS;
@@ -52,6 +53,57 @@ pub(super) fn in_binary64(x: Rows<'_>, y: &[f64], start: &Exponents, point: Eval
     let mut residual = abs_product(x, &beta_error);
     residual.iter_mut().zip(residual_noise(x, y, beta)).for_each(|(r, noise)| *r += noise);
     Errors { beta: beta_error, residual, slope: worst_slope + 4.0 * u }
+}
+
+/// The same for a point whose exponents, coefficients and residual are all double-double, `residual` being rounded.
+///
+/// With `u = 2^-104`, the unit of all bounds in `real`: sums err by ¾ u, products by 5/4 u, the exponential functions by
+/// 16 u, a product `Xᵀν` by `¾ (N + 1) u |X|ᵀ|ν|`. The start is not exact either: `ln A` and `ln B` are those of its
+/// weights, or of its scale, to `4 u |ln A| + 40 u`, for a logarithm of `2^k m` is that of `m`, to 16 u, and a multiple of
+/// ln 2, and is then added to others. Where the two are one number their difference is 0 all the same: an unbiased start.
+/// At 10^-100000 nothing else counts.
+pub(super) fn in_double_double(
+    x: Rows<'_>,
+    y: &[DoubleDouble],
+    start: &Exponents,
+    point: Evaluated<'_>,
+    residual: &[f64],
+) -> Errors {
+    let Evaluated { nu, g, beta, slope } = point;
+    let u = DoubleDouble::UNIT_ROUNDOFF;
+    let path = abs_transposed(x, nu);
+    let product = 1.5 * (x.n() as f64 + 1.0) * u;
+    // Double-double keeps its digits down to 2^-960 only; below, every product loses up to the least float.
+    let underflow = 8.0 * (x.n() as f64 + 1.0) * SMALLEST;
+    let mut worst_slope = 0.0_f64;
+    let beta_error: Vec<f64> = (0..beta.len())
+        .map(|i| {
+            let (exponent, shifted) = start.sizes(i, g[i]);
+            let start = start.origin(i);
+            let of_start = (4.0 * (start.root + start.shift) + 40.0) * u;
+            let of_shift = if start.shift == 0.0 { 0.0 } else { of_start };
+            let of_z = underflow + product * path[i] + u * shifted + of_shift;
+            // Two functions and their product; `root` is halved exactly and measured in another unit.
+            let of_exponent = (40.0 + 2.25 * exponent + 3.0 * start.log_unit) * u + of_start;
+            worst_slope = worst_slope.max((of_z + of_exponent).exp_m1());
+            0.5 * slope[i] * of_z.exp_m1() + beta[i] * of_exponent.exp_m1() + 4.0 * SMALLEST
+        })
+        .collect();
+    let mut errors = abs_product(x, &beta_error);
+    let sum = (exact_dot_units(x.d()) + 1.0) * u;
+    let terms = abs_product(x, beta).into_iter().zip(y).zip(residual);
+    for (error, ((size, y), rounded)) in errors.iter_mut().zip(terms) {
+        let underflow = 8.0 * (x.d() as f64) * SMALLEST;
+        *error += sum * (size + y.to_f64().abs()) + underflow + f64::UNIT_ROUNDOFF * rounded.abs();
+    }
+    // Slopes are rounded to binary64.
+    Errors { beta: beta_error, residual: errors, slope: worst_slope + 4.0 * f64::UNIT_ROUNDOFF }
+}
+
+/// A double-double product of `d` binary64 numbers errs by so many units `u = 2^-104` of the sum of its magnitudes: one sum
+/// after another up to sixteen, sixteen interleaved sums beyond (see `real`).
+pub(super) fn exact_dot_units(d: usize) -> f64 {
+    if d < 16 { 1.25 * d as f64 } else { d as f64 / 16.0 + 5.0 }
 }
 
 /// `y − Xβ` in binary64.

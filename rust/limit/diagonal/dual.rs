@@ -1,7 +1,7 @@
 //! A point of the dual: `G`, `β`, `S` and the residual that tells how far it is from the limit.
 
 use super::exponents::{Exponents, Scratch};
-use super::row_space::RowSpace;
+use crate::limit::row_space::RowSpace;
 
 /// Everything that is evaluated at one `ν`. Buffers are reused from point to point.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! `β = ±¼ e^(root + |z|) (1 − e^(−2|z|))` so that neither `|β| ≪ √(AB)` cancels nor `√(AB) = e^−10000` underflows
 //! before it is multiplied by what makes it large. A one-sided coordinate (A or B zero) has one exponential: `e^(−2|z|) = 0`.
 
-use crate::potential::{Start, hyperbolic_entropy};
+use crate::potential::{Start, asinh_of_twice_quotient, hyperbolic_entropy};
 use crate::real::{DoubleDouble, Real, vector};
 
 /// One coordinate of a start, ready to be evaluated.
@@ -25,6 +25,16 @@ enum Side<R> {
 pub(super) struct Exponents {
     exact: Vec<Side<DoubleDouble>>,
     plain: Vec<Side<f64>>,
+    /// `|ln 2^unit|`, by which the exponents differ from the user's.
+    log_unit: f64,
+}
+
+/// Sizes of `½ ln(AB)` and `½ ln(A/B)` of a coordinate in the user's units, and of what was taken off to measure in ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub root: f64,
+    pub shift: f64,
+    pub log_unit: f64,
 }
 
 /// Buffers of one evaluation.
@@ -50,7 +60,7 @@ impl Exponents {
         };
         let exact: Vec<_> = start.log_a.iter().zip(&start.log_b).map(side).collect();
         let plain = exact.iter().map(|s| s.map(DoubleDouble::to_f64)).collect();
-        Self { exact, plain }
+        Self { exact, plain, log_unit: log_unit.to_f64().abs() }
     }
 
     /// Number of coordinates.
@@ -171,6 +181,16 @@ impl Exponents {
         }
     }
 
+    /// What the exponents of a coordinate were formed of.
+    pub fn origin(&self, i: usize) -> Origin {
+        let (root, shift) = match self.plain[i] {
+            Side::Both { root, shift } => (root.abs(), shift.abs()),
+            Side::Plus { log_a: root } | Side::Minus { log_b: root } => (root.abs(), 0.0),
+            Side::Neither => (0.0, 0.0),
+        };
+        Origin { root: root + self.log_unit, shift, log_unit: self.log_unit }
+    }
+
     /// `G` of a coefficient, `½(arcsinh(2β/√(AB)) − shift)`, and the slope `S` there. `None` where `β` does not tell:
     /// 0 on a one-sided coordinate, or the wrong sign.
     pub fn invert(&self, i: usize, beta: f64) -> Option<(f64, f64)> {
@@ -183,6 +203,20 @@ impl Exponents {
             }
             Side::Plus { log_a } if beta > 0.0 => Some((0.5 * ((4.0 * beta).ln() - log_a), 2.0 * beta)),
             Side::Minus { log_b } if beta < 0.0 => Some((-0.5 * ((-4.0 * beta).ln() - log_b), -2.0 * beta)),
+            _ => None,
+        }
+    }
+}
+
+impl Exponents {
+    /// `2G` of a coefficient in double-double, infinite at 0 on a one-sided coordinate; `None` for a sign it cannot take.
+    pub fn invert_exactly(&self, i: usize, beta: DoubleDouble) -> Option<DoubleDouble> {
+        let size = beta.to_f64();
+        match self.exact[i] {
+            Side::Both { root, shift } => Some(asinh_of_twice_quotient(beta, root) - shift),
+            Side::Plus { log_a } if size >= 0.0 => Some(beta.mul_f64(4.0).ln() - log_a),
+            Side::Minus { log_b } if size <= 0.0 => Some(log_b - beta.mul_f64(-4.0).ln()),
+            Side::Neither if size == 0.0 => Some(DoubleDouble::ZERO),
             _ => None,
         }
     }

@@ -11,10 +11,10 @@ use crate::potential::Start;
 
 use super::exponents::Exponents;
 use super::kkt::Conditions;
-use super::refine::{Frame, Refined};
-use super::row_space::RowSpace;
+use super::refine::{Digits, Frame, Refined};
 use super::solve::{End, Outcome, Workspace};
 use super::{Limit, Options, Status, judge};
+use crate::limit::row_space::RowSpace;
 
 /// A bound below this part of the largest coefficient needs no tightening.
 const TIGHT: f64 = 1e-10;
@@ -133,7 +133,8 @@ impl Finished {
     ) -> Self {
         let x = space.samples();
         let plain = Self::in_binary64(space, start, work, outcome, false);
-        let frame = Frame { basis: space.rows(), x, y: &space.y, whiten: Some(space) };
+        let y = exactly(&space.y);
+        let frame = Frame { basis: space.rows(), x, y: &y, whiten: Some(space), digits: Digits::Sixteen };
         let point = Refined::from(frame, start, &work.point().nu, &work.point().slope, None);
         let there: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
         let mut beta = there.clone();
@@ -177,7 +178,8 @@ impl Finished {
         let pick = |v: &[f64]| -> Vec<f64> { basic.iter().map(|i| v[*i]).collect() };
         let y = pick(&space.y);
         let known = outcome.moved.filter(|_| space.kernel().is_some()).map(|moved| (&work.cholesky, moved));
-        let frame = Frame { basis: x, x, y: &y, whiten: None };
+        let exact = exactly(&y);
+        let frame = Frame { basis: x, x, y: &exact, whiten: None, digits: Digits::Sixteen };
         let mut point = Refined::from(frame, start, &pick(&nu), &work.point().slope, known);
         let before = largest(&work.point().residual);
         let beta: Vec<f64> = point.beta.iter().map(|b| b.to_f64()).collect();
@@ -186,7 +188,7 @@ impl Finished {
         if !(largest(&after) <= f64::max(before, SMALL_RESIDUAL * largest(&space.y))) {
             return None;
         }
-        let mut errors = point.errors(x, &y, start);
+        let mut errors = point.errors(frame, start);
         if bounds && basic.len() != all.n() {
             allow_for_projection(space, &point, &basic, &mut errors);
         }
@@ -254,13 +256,19 @@ impl Finished {
             conditions,
             n_iter: self.systems,
             status,
+            low: None,
         }
     }
 }
 
+/// Binary64 numbers as double-double ones.
+pub(super) fn exactly(v: &[f64]) -> Vec<DoubleDouble> {
+    v.iter().map(|v| DoubleDouble::from_f64(*v)).collect()
+}
+
 /// Leaving the units is exact unless it underflows: what the residual of a coefficient below the normal numbers may be off
 /// by, which next to rows of 1e308 is no small number.
-fn allow_for_underflow(x: Rows<'_>, inside: &[f64], outside: &[f64], residual: &mut [f64]) {
+pub(super) fn allow_for_underflow(x: Rows<'_>, inside: &[f64], outside: &[f64], residual: &mut [f64]) {
     let lost = |(inside, outside): (&f64, &f64)| {
         if *inside != 0.0 && outside.abs() < f64::MIN_POSITIVE { SMALLEST } else { 0.0 }
     };

@@ -7,49 +7,69 @@
 //!
 //! Mehrotra's predictor and corrector (*SIAM J. Optim.* 2 (1992) 575–601) share a factorization. One-sided coordinates
 //! have one variable instead of two.
+//!
+//! The iterate is of any `Real`: in double-double, with a kernel of its own, it goes on where coefficients of 1e-17 of the
+//! largest decide (`double_double::afar`).
 
-use crate::linalg::{Cholesky, SquareMatrix, WeightedGram};
+use crate::linalg::{Cholesky, Rows, SquareMatrix, WeightedGram};
+use crate::real::Real;
 
 use super::exponents::Exponents;
-use super::row_space::RowSpace;
+use crate::limit::row_space::RowSpace;
 
 /// Fraction of the way to the boundary that a step may go.
 const TO_BOUNDARY: f64 = 0.999;
 
 /// Primal, slack and cost of the positive (or the negative) parts of all coefficients.
 #[derive(Debug)]
-struct Half {
+struct Half<R> {
     /// 1 for `p`, −1 for `m`: the sign with which it enters `β`.
-    sign: f64,
+    sign: R,
     /// `ln(4/a)`; infinite for a side that is not there, which then stays out of everything.
-    cost: Vec<f64>,
-    x: Vec<f64>,
-    s: Vec<f64>,
-    dual_residual: Vec<f64>,
+    cost: Vec<R>,
+    x: Vec<R>,
+    s: Vec<R>,
+    dual_residual: Vec<R>,
     /// `D = x/(1+s)`.
-    metric: Vec<f64>,
-    dx: Vec<f64>,
-    ds: Vec<f64>,
+    metric: Vec<R>,
+    dx: Vec<R>,
+    ds: Vec<R>,
 }
 
 /// The iterate.
 #[derive(Debug)]
-pub(super) struct InteriorPoint {
-    halves: [Half; 2],
+pub(super) struct InteriorPoint<R> {
+    halves: [Half<R>; 2],
     /// `λ = 2ν` in the coordinates of the basis.
-    pub lambda: Vec<f64>,
+    pub lambda: Vec<R>,
     variables: f64,
-    g: Vec<f64>,
-    beta: Vec<f64>,
+    g: Vec<R>,
+    beta: Vec<R>,
+    /// `D` of both halves, of which the kernel is made.
     metric: Vec<f64>,
-    step_g: Vec<f64>,
-    primal_residual: Vec<f64>,
-    step: Vec<f64>,
+    step_g: Vec<R>,
+    primal_residual: Vec<R>,
+    step: Vec<R>,
 }
 
-impl InteriorPoint {
-    /// The starting point `x = mean|X⁺y| + (±X⁺y)₊`, `λ = 0`, `s = max(ln(4x/a), 1)`.
-    pub fn start(space: &RowSpace<'_>, start: &Exponents) -> Self {
+impl InteriorPoint<f64> {
+    /// One predictor–corrector step. False if the kernel could not be factored or no variable is there.
+    pub fn step(
+        &mut self,
+        space: &RowSpace<'_>,
+        gram: &mut WeightedGram,
+        kernel: &mut SquareMatrix,
+        cholesky: &mut Cholesky,
+    ) -> bool {
+        let Some(metric) = self.kernel_metric(space.rows(), &space.target) else { return false };
+        gram.form(space.rows(), metric, kernel);
+        cholesky.factor_scaled(kernel).is_some() && self.advance(space.rows(), &|b| cholesky.solve(b))
+    }
+}
+
+impl<R: Real> InteriorPoint<R> {
+    /// The starting point `x = mean|X⁺y| + (±X⁺y)₊`, `λ = 0`, `s = max(ln(4x/a), 1)`, in a basis of `m` vectors.
+    pub fn start(space: &RowSpace<'_>, m: usize, start: &Exponents) -> Self {
         let d = space.samples().d();
         let mean = mean_magnitude(&space.least);
         let half = |sign: f64| {
@@ -61,98 +81,99 @@ impl InteriorPoint {
                 .map(|(c, b)| if present(*c) { mean + (sign * b).max(0.0) } else { 0.0 })
                 .collect();
             let s = cost.iter().zip(&x).map(|(c, x)| if present(*c) { (c + x.ln()).max(1.0) } else { 1.0 }).collect();
-            let zero = || vec![0.0; d];
+            let zero = || vec![R::ZERO; d];
+            let [cost, x, s] = [cost, x, s].map(|v: Vec<f64>| v.into_iter().map(R::from_f64).collect());
+            let sign = R::from_f64(sign);
             Half { sign, cost, x, s, dual_residual: zero(), metric: zero(), dx: zero(), ds: zero() }
         };
-        let halves = [half(1.0), half(-1.0)];
+        let halves: [Half<R>; 2] = [half(1.0), half(-1.0)];
         let variables = halves.iter().flat_map(|h| &h.cost).filter(|c| c.is_finite()).count() as f64;
-        let (zero, m) = (|| vec![0.0; d], space.dim());
+        let zero = |n: usize| vec![R::ZERO; n];
         Self {
             halves,
-            lambda: vec![0.0; m],
+            lambda: zero(m),
             variables,
-            g: zero(),
-            beta: zero(),
-            metric: zero(),
-            step_g: zero(),
-            primal_residual: vec![0.0; m],
-            step: vec![0.0; m],
+            g: zero(d),
+            beta: zero(d),
+            metric: vec![0.0; d],
+            step_g: zero(d),
+            primal_residual: zero(m),
+            step: zero(m),
         }
     }
 
-    /// One predictor–corrector step. False if the kernel could not be factored or no variable is there.
-    pub fn step(
-        &mut self,
-        space: &RowSpace<'_>,
-        gram: &mut WeightedGram,
-        kernel: &mut SquareMatrix,
-        cholesky: &mut Cholesky,
-    ) -> bool {
+    /// The residuals at the iterate, and the `D` of the kernel `𝒜D𝒜ᵀ` with which it goes on. `None` if no variable is
+    /// there.
+    pub fn kernel_metric(&mut self, rows: Rows<'_>, target: &[R]) -> Option<&[f64]> {
         if self.variables == 0.0 {
-            return false;
+            return None;
         }
-        self.residuals(space);
-        gram.form(space.rows(), &self.metric, kernel);
-        if cholesky.factor_scaled(kernel).is_none() {
-            return false;
-        }
+        self.residuals(rows, target);
+        Some(&self.metric)
+    }
+
+    /// Predictor and corrector with that kernel, by which `solve` divides. False if no step could be taken.
+    pub fn advance(&mut self, rows: Rows<'_>, solve: &dyn Fn(&mut [R])) -> bool {
         let complementarity = self.complementarity(0.0, 0.0);
-        self.direction(space, cholesky, 0.0, false);
+        self.direction(rows, solve, 0.0, false);
         let (primal, dual) = self.lengths();
         let predicted = self.complementarity(primal, dual);
         let aim = (predicted / complementarity).powi(3) * complementarity;
-        self.direction(space, cholesky, aim, true);
+        self.direction(rows, solve, aim, true);
         let (primal, dual) = self.lengths();
         if !(primal.is_finite() && dual.is_finite() && self.step.iter().all(|v| v.is_finite())) {
             return false;
         }
+        let (primal, dual) = (R::from_f64(primal), R::from_f64(dual));
         for half in &mut self.halves {
             half.advance(primal, dual);
         }
-        self.lambda.iter_mut().zip(&self.step).for_each(|(l, d)| *l += dual * d);
+        self.lambda.iter_mut().zip(&self.step).for_each(|(l, d)| *l += dual * *d);
         true
     }
 
     /// Residuals of the optimality conditions and the metric `D` of the kernel.
-    fn residuals(&mut self, space: &RowSpace<'_>) {
-        space.rows().apply_transposed(&self.lambda, &mut self.g);
+    fn residuals(&mut self, rows: Rows<'_>, target: &[R]) {
+        rows.apply_transposed(&self.lambda, &mut self.g);
         self.metric.fill(0.0);
-        self.beta.fill(0.0);
+        self.beta.fill(R::ZERO);
         for half in &mut self.halves {
             for i in 0..half.x.len() {
                 if half.cost[i].is_finite() {
                     half.dual_residual[i] = half.cost[i] + half.x[i].ln() - half.sign * self.g[i] - half.s[i];
-                    half.metric[i] = half.x[i] / (1.0 + half.s[i]);
-                    self.metric[i] += half.metric[i];
+                    half.metric[i] = half.x[i] / (R::ONE + half.s[i]);
+                    self.metric[i] += half.metric[i].to_f64();
                     self.beta[i] += half.sign * half.x[i];
                 }
             }
         }
-        space.rows().apply(&self.beta, &mut self.primal_residual);
-        self.primal_residual.iter_mut().zip(&space.target).for_each(|(r, y)| *r = y - *r);
+        rows.apply(&self.beta, &mut self.primal_residual);
+        self.primal_residual.iter_mut().zip(target).for_each(|(r, y)| *r = *y - *r);
     }
 
     /// `μ = xᵀs / #variables` after a step of these lengths.
     fn complementarity(&self, primal: f64, dual: f64) -> f64 {
         // A side that is not there has x = dx = 0 and adds nothing.
-        let product =
-            |h: &Half| -> f64 { (0..h.x.len()).map(|i| (h.x[i] + primal * h.dx[i]) * (h.s[i] + dual * h.ds[i])).sum() };
+        let (primal, dual) = (R::from_f64(primal), R::from_f64(dual));
+        let product = |h: &Half<R>| -> f64 {
+            (0..h.x.len()).map(|i| ((h.x[i] + primal * h.dx[i]) * (h.s[i] + dual * h.ds[i])).to_f64()).sum()
+        };
         self.halves.iter().map(product).sum::<f64>() / self.variables
     }
 
     /// Newton direction towards `x∘s = aim`; the corrector also takes the second-order term `dx∘ds` of the predictor.
-    fn direction(&mut self, space: &RowSpace<'_>, cholesky: &Cholesky, aim: f64, corrector: bool) {
-        self.beta.fill(0.0);
+    fn direction(&mut self, rows: Rows<'_>, solve: &dyn Fn(&mut [R]), aim: f64, corrector: bool) {
+        self.beta.fill(R::ZERO);
         for half in &mut self.halves {
-            half.aim(aim, corrector);
+            half.aim(R::from_f64(aim), corrector);
             for (beta, (metric, h)) in self.beta.iter_mut().zip(half.metric.iter().zip(&half.ds)) {
-                *beta += half.sign * metric * h;
+                *beta += half.sign * *metric * *h;
             }
         }
-        space.rows().apply(&self.beta, &mut self.step);
-        self.step.iter_mut().zip(&self.primal_residual).for_each(|(s, r)| *s = r - *s);
-        cholesky.solve(&mut self.step);
-        space.rows().apply_transposed(&self.step, &mut self.step_g);
+        rows.apply(&self.beta, &mut self.step);
+        self.step.iter_mut().zip(&self.primal_residual).for_each(|(s, r)| *s = *r - *s);
+        solve(&mut self.step);
+        rows.apply_transposed(&self.step, &mut self.step_g);
         for half in &mut self.halves {
             half.close(&self.step_g);
         }
@@ -160,19 +181,20 @@ impl InteriorPoint {
 
     /// Longest primal and dual steps that stay positive.
     fn lengths(&self) -> (f64, f64) {
-        let longest = |v: &[f64], dv: &[f64]| -> f64 {
-            let ratio = v.iter().zip(dv).filter(|(_, dv)| **dv < 0.0).map(|(v, dv)| -v / dv);
+        let longest = |v: &[R], dv: &[R]| -> f64 {
+            let each = v.iter().zip(dv).map(|(v, dv)| (v.to_f64(), dv.to_f64()));
+            let ratio = each.filter(|(_, dv)| *dv < 0.0).map(|(v, dv)| -v / dv);
             (TO_BOUNDARY * ratio.fold(f64::INFINITY, f64::min)).min(1.0)
         };
-        let least =
-            |f: fn(&Half) -> (&[f64], &[f64])| self.halves.iter().map(|h| longest(f(h).0, f(h).1)).fold(1.0, f64::min);
-        (least(|h| (&h.x, &h.dx)), least(|h| (&h.s, &h.ds)))
+        let least = |longest: [f64; 2]| longest.into_iter().fold(1.0, f64::min);
+        let [p, m] = &self.halves;
+        (least([longest(&p.x, &p.dx), longest(&m.x, &m.dx)]), least([longest(&p.s, &p.ds), longest(&m.s, &m.ds)]))
     }
 }
 
-impl Half {
+impl<R: Real> Half<R> {
     /// `ds ← −rd + (aim − so)/x − s`, kept there until [`Half::close`]; `dx` keeps the target product `aim − so`.
-    fn aim(&mut self, aim: f64, corrector: bool) {
+    fn aim(&mut self, aim: R, corrector: bool) {
         for i in 0..self.x.len() {
             if self.cost[i].is_finite() {
                 let product = if corrector { aim - self.dx[i] * self.ds[i] } else { aim };
@@ -183,19 +205,19 @@ impl Half {
     }
 
     /// `dx = D(𝒜ᵀdλ + h)`, `ds = (aim − so − s dx)/x − s`.
-    fn close(&mut self, step_g: &[f64]) {
+    fn close(&mut self, step_g: &[R]) {
         for (i, g) in step_g.iter().enumerate() {
             if self.cost[i].is_finite() {
                 let (product, h) = (self.dx[i], self.ds[i]);
-                self.dx[i] = self.metric[i] * (self.sign * g + h);
+                self.dx[i] = self.metric[i] * (self.sign * *g + h);
                 self.ds[i] = (product - self.s[i] * self.dx[i]) / self.x[i] - self.s[i];
             }
         }
     }
 
-    fn advance(&mut self, primal: f64, dual: f64) {
-        self.x.iter_mut().zip(&self.dx).for_each(|(x, dx)| *x += primal * dx);
-        self.s.iter_mut().zip(&self.ds).for_each(|(s, ds)| *s += dual * ds);
+    fn advance(&mut self, primal: R, dual: R) {
+        self.x.iter_mut().zip(&self.dx).for_each(|(x, dx)| *x += primal * *dx);
+        self.s.iter_mut().zip(&self.ds).for_each(|(s, ds)| *s += dual * *ds);
     }
 }
 

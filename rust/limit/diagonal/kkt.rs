@@ -7,9 +7,9 @@ use super::dual::largest;
 use crate::potential::{HyperbolicEntropy, Start, hyperbolic_entropy};
 
 use super::exponents::{Exponents, Scratch};
-use super::row_space::RowSpace;
 use super::solve::Workspace;
-use super::{Limit, Options, accuracy, relative_residual, solve_one};
+use super::{Limit, Options, Problem, accuracy, relative_residual, solve_one};
+use crate::limit::row_space::RowSpace;
 
 /// How well a pair (β, ν) satisfies the conditions. All are 0 at the limit and have no units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +33,8 @@ pub struct Report {
     /// Those multipliers: least squares for `∇Q(β) = Xᵀν` in the weights S, in which a coefficient says as much as it
     /// knows.
     pub multipliers: Vec<f64>,
+    /// What they leave out, where they were asked for in double-double.
+    pub multipliers_low: Option<Vec<f64>>,
     /// Proven bound of `|β(∞)_i − β_i|`.
     pub error_bound: Vec<f64>,
     /// Bound of `|y − Xβ|`.
@@ -51,15 +53,31 @@ impl Conditions {
         let (potential_value, towards) = entropies.zip(beta.iter().zip(there)).fold((0.0, 0.0), |sum, (q, (b, t))| {
             (sum.0 + q.value(*b), sum.1 + hyperbolic_entropy::bregman(*b, *t, q.log_kappa()))
         });
+        Self::of_parts(&residual, y, nu, off / size_or_one(largest(beta)), towards, potential_value)
+    }
+
+    /// From `y − Xβ`, the targets and multipliers, the stationarity, `D_Q(β, β(ν))` and `D_Q(β, β(0))`.
+    pub(super) fn of_parts(
+        residual: &[f64],
+        y: &[f64],
+        nu: &[f64],
+        stationarity: f64,
+        towards: f64,
+        potential_value: f64,
+    ) -> Self {
         let work: f64 = residual.iter().zip(nu).map(|(r, nu)| r * nu).sum();
-        let size = |v: f64| if v > 0.0 { v } else { 1.0 };
         Self {
-            stationarity: accuracy::or_infinite(off / size(largest(beta))),
-            feasibility: accuracy::or_infinite(relative_residual(&residual, y)),
-            duality_gap: accuracy::or_infinite((towards - work).abs() / size(potential_value)),
+            stationarity: accuracy::or_infinite(stationarity),
+            feasibility: accuracy::or_infinite(relative_residual(residual, y)),
+            duality_gap: accuracy::or_infinite((towards - work).abs() / size_or_one(potential_value)),
             potential_value: accuracy::or_infinite(potential_value),
         }
     }
+}
+
+/// What a size is measured by: nothing is relative to 0.
+pub(super) fn size_or_one(size: f64) -> f64 {
+    if size > 0.0 { size } else { 1.0 }
 }
 
 /// Check a β against the limit of the flow from `start`.
@@ -74,8 +92,9 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     space.units().coefficients_in(&mut scaled);
     let fitted = fit(&space, &exponents, &scaled);
     let mut work = Workspace::new(&space);
+    let problem = Problem { space: &space, x, y, exact: None };
     let warm = fitted.iter().all(|v| v.is_finite()).then_some(fitted.as_slice());
-    let limit = solve_one(&space, &mut work, x, y, start, &Options::default(), warm, interrupted);
+    let limit = solve_one(&problem, &mut work, start, &Options::default(), warm, interrupted);
     let mut multipliers = vec![0.0; x.n()];
     space.basic_multipliers(&fitted, &mut multipliers);
     space.least_multipliers(&mut multipliers);
@@ -94,7 +113,7 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &Start, beta: &[f64], interrupted: &
     for nu in &mut multipliers {
         *nu = accuracy::or_infinite(*nu);
     }
-    Report { conditions, multipliers, error_bound, backward_error, limit }
+    Report { conditions, multipliers, multipliers_low: None, error_bound, backward_error, limit }
 }
 
 /// A proven bound of `|β(∞) − β|` from a certified limit: the triangle inequality, rounded outward.
@@ -108,7 +127,7 @@ pub fn distance_bound(beta: &[f64], limit: &Limit) -> Vec<f64> {
 }
 
 /// Coordinates `w` of the multipliers that fit `∇Q(β) = Xᵀν` best: `min Σ S_i (∇Q(β)_i − x_iᵀν)²`.
-fn fit(space: &RowSpace<'_>, start: &Exponents, beta: &[f64]) -> Vec<f64> {
+pub(super) fn fit(space: &RowSpace<'_>, start: &Exponents, beta: &[f64]) -> Vec<f64> {
     let x = space.rows();
     let (mut gradient, mut weight) = (vec![0.0; x.d()], vec![0.0; x.d()]);
     for (i, b) in beta.iter().enumerate() {

@@ -3,15 +3,18 @@
 //! `β(∞) = argmin D_Q(β, β(0))` subject to `Xβ = y` (\[A\] Theorem 1), the minimiser of the dual
 //! `Ψ(ν) = ¼ Σ S_i(Xᵀν) − yᵀν`: THEORY §1. The pieces, in the order in which they are used:
 //!
-//! * `units`: everything scaled to size one by powers of two; `row_space`: a basis in which no system squares cond(X);
+//! * `units` (of all models): everything scaled to size one by powers of two; `row_space`: a basis in which no system
+//!   squares cond(X);
 //! * `exponents`: β(G) and S(G) at any scale; `dual`: a point and its residual;
 //! * `solve`: interior point (`interior_point`) from afar, Newton from near by (damped: `line_search`;
 //!   wide data: `screen`); `refine`: the last digits in double-double;
 //! * `certificate`: the proven bound per coefficient, with the round-off of `accuracy`;
-//! * `signs`: what one-sided coordinates cannot reach; `path`: many starts on one data set.
+//! * `signs`: what one-sided coordinates cannot reach; `path`: many starts on one data set;
+//! * `double_double`: the same limits to thirty digits.
 
 mod accuracy;
 mod certificate;
+pub mod double_double;
 mod dual;
 mod exponents;
 mod finish;
@@ -20,11 +23,9 @@ mod kkt;
 mod line_search;
 mod path;
 mod refine;
-mod row_space;
 mod screen;
 mod signs;
 mod solve;
-mod units;
 
 pub use kkt::{Conditions, Report, check, distance_bound};
 pub use path::limit_path;
@@ -33,10 +34,11 @@ use crate::linalg::Rows;
 
 use crate::potential::Start;
 
+use crate::limit::row_space::RowSpace;
+use double_double::{Exact, Low};
 use dual::largest;
 use exponents::Exponents;
 use finish::Finished;
-use row_space::RowSpace;
 use solve::{End, Workspace};
 
 /// Why the search for the limit ended.
@@ -114,6 +116,8 @@ pub struct Limit {
     pub n_iter: usize,
     /// Why the search ended.
     pub status: Status,
+    /// What the values leave out, where they were asked for in double-double.
+    pub low: Option<Low>,
 }
 
 /// Find the limit. `interrupted` is asked once a system.
@@ -121,28 +125,40 @@ pub struct Limit {
 pub fn limit(x: Rows<'_>, y: &[f64], start: &Start, options: &Options, interrupted: &dyn Fn() -> bool) -> Limit {
     let space = RowSpace::of(x, y);
     let mut work = Workspace::new(&space);
-    solve_one(&space, &mut work, x, y, start, options, None, interrupted)
+    let problem = Problem { space: &space, x, y, exact: None };
+    solve_one(&problem, &mut work, start, options, None, interrupted)
+}
+
+/// The data twice, raw and analysed.
+#[derive(Clone, Copy, Debug)]
+struct Problem<'a> {
+    space: &'a RowSpace<'a>,
+    x: Rows<'a>,
+    y: &'a [f64],
+    /// The targets to thirty digits, where as many are asked for; `y` is then their binary64 part.
+    exact: Option<&'a Exact<'a>>,
 }
 
 /// One limit in a prepared row space, from a neighbour's multipliers or from scratch.
-#[allow(clippy::too_many_arguments, reason = "the data twice, raw and analysed, and what is asked of them")]
 fn solve_one(
-    space: &RowSpace<'_>,
+    problem: &Problem<'_>,
     work: &mut Workspace,
-    x: Rows<'_>,
-    y: &[f64],
     start: &Start,
     options: &Options,
     warm: Option<&[f64]>,
     interrupted: &dyn Fn() -> bool,
 ) -> Limit {
+    let Problem { space, x, .. } = *problem;
     let exponents = Exponents::of(start, space.units().unit);
     let outcome = work.solve(space, &exponents, warm, options.max_systems, interrupted);
     if outcome.end == End::Exhausted
         && exponents.any_one_sided()
-        && let Some(end) = signs::constrained_end(space, x, y, start, options, interrupted)
+        && let Some(end) = signs::constrained_end(problem, start, options, interrupted)
     {
         return Limit { n_iter: outcome.systems + end.n_iter, ..end };
+    }
+    if let Some(exact) = problem.exact {
+        return double_double::finish(problem, exact, (start, &exponents), work, outcome, options, interrupted);
     }
     let finished = Finished::of(space, &exponents, work, outcome, options);
     finished.into_limit(space, x, start, outcome, options)

@@ -13,9 +13,9 @@ use crate::linalg::Rows;
 use crate::potential::Start;
 
 use super::exponents::Exponents;
-use super::row_space::RowSpace;
 use super::solve::Workspace;
-use super::{Limit, Options, Status, solve_one};
+use super::{Limit, Options, Problem, Status, solve_one};
+use crate::limit::row_space::RowSpace;
 
 /// Starts in a run.
 const RUN: usize = 16;
@@ -33,39 +33,46 @@ pub fn limit_path(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<Limit> {
     let space = RowSpace::of(x, y);
+    follow_all(&Problem { space: &space, x, y, exact: None }, starts, options, interrupted)
+}
+
+/// The same in a prepared row space.
+pub(super) fn follow_all(
+    problem: &Problem<'_>,
+    starts: &[Start],
+    options: &Options,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Vec<Limit> {
+    let space = problem.space;
     let exponents: Vec<Exponents> = starts.iter().map(|s| Exponents::of(s, space.units().unit)).collect();
     let mut order: Vec<usize> = (0..starts.len()).collect();
     order.sort_by(|a, b| exponents[*b].mean_root().total_cmp(&exponents[*a].mean_root()));
     // Runs of equal length, so that no thread is left with a short one.
     let runs = starts.len().div_ceil(RUN).max(1);
     let length = starts.len().div_ceil(runs).max(1);
-    let solved: Vec<Vec<(usize, Limit)>> = order
-        .par_chunks(length)
-        .map(|run| follow(&space, x, y, starts, &exponents, run, options, interrupted))
-        .collect();
+    let solved: Vec<Vec<(usize, Limit)>> =
+        order.par_chunks(length).map(|run| follow(problem, starts, &exponents, run, options, interrupted)).collect();
     let mut limits: Vec<(usize, Limit)> = solved.into_iter().flatten().collect();
     limits.sort_by_key(|(i, _)| *i);
     limits.into_iter().map(|(_, limit)| limit).collect()
 }
 
 /// One run, neighbour after neighbour.
-#[allow(clippy::too_many_arguments, reason = "the data twice, raw and analysed, and what is asked of them")]
 fn follow(
-    space: &RowSpace<'_>,
-    x: Rows<'_>,
-    y: &[f64],
+    problem: &Problem<'_>,
     starts: &[Start],
     exponents: &[Exponents],
     run: &[usize],
     options: &Options,
     interrupted: &dyn Fn() -> bool,
 ) -> Vec<(usize, Limit)> {
+    let space = problem.space;
     let mut work = Workspace::new(space);
     let mut before: Option<usize> = None;
     let mut limits = Vec::with_capacity(run.len());
     for &i in run {
         let warm = before.and_then(|b| predict(space, &mut work, &exponents[b], &exponents[i]));
-        let limit = solve_one(space, &mut work, x, y, &starts[i], options, warm.as_deref(), interrupted);
+        let limit = solve_one(problem, &mut work, &starts[i], options, warm.as_deref(), interrupted);
         let usable = limit.status.success() && limit.status != Status::InfeasibleSign;
         before = usable.then_some(i);
         limits.push((i, limit));

@@ -8,23 +8,16 @@
 use crate::linalg::{Cholesky, Rows, WeightedGram};
 use crate::real::{DoubleDouble, Real};
 
-use super::accuracy::{Errors, SMALLEST, abs_product, abs_transposed, magnitudes};
+use super::accuracy::{self, Errors, Evaluated, SMALLEST, abs_product, abs_transposed, magnitudes};
 use super::certificate::{self, Inverse};
 use super::dual::largest;
 use super::exponents::Exponents;
-use super::row_space::RowSpace;
+use crate::limit::row_space::RowSpace;
 
 /// Steps at most; two are the rule, each further one a sign of a factorization with few digits.
 const STEPS: usize = 20;
-/// A step that moves no exponent by more than this changes no digit of a binary64 coefficient.
-const SETTLED: f64 = 1e-20;
-/// Movement of the exponents above which the factorization is renewed to step with; each step gains about this factor.
-const RENEW: f64 = 0.1;
 /// … and to prove with.
 const RENEW_PROOF: f64 = 1e-3;
-/// Relative size of slopes below which a coefficient is evaluated in binary64: 2^-24 of [`ROUGH`] of the largest is far
-/// below what a binary64 coefficient shows.
-const NEGLIGIBLE: f64 = 1.0 / (1u64 << 24) as f64;
 /// Movement of the exponents that no step of refinement may exceed: the point is next to the limit already.
 const ASTRAY: f64 = 0.5;
 /// Least and largest lift of the slopes, relative to the largest, where steps go astray.
@@ -40,6 +33,43 @@ const SHARP: f64 = 2.0;
 /// Above this error of the factored kernel its square root is factored instead (`√S Xᵀ = QR`).
 const DOUBTFUL: f64 = 1e-3;
 
+/// How many digits are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Digits {
+    /// Those of a binary64 coefficient.
+    Sixteen,
+    /// Those of a double-double one: refinement goes on until the residual no longer falls.
+    Thirty,
+}
+
+impl Digits {
+    /// A step that moves no exponent by more than this changes no digit that is wanted.
+    fn settled(self) -> f64 {
+        match self {
+            Self::Sixteen => 1e-20,
+            Self::Thirty => 0.0,
+        }
+    }
+
+    /// Movement of the exponents above which the factorization is renewed to step with; each step gains about this
+    /// factor, and thirty digits are worth a system more where sixteen are two steps away.
+    fn renew(self) -> f64 {
+        match self {
+            Self::Sixteen => 0.1,
+            Self::Thirty => 1e-5,
+        }
+    }
+
+    /// Relative size of slopes below which a coefficient is evaluated in binary64: 2^-24 of [`ROUGH`] of the largest is
+    /// far below what a binary64 coefficient shows. A double-double one shows it.
+    fn negligible(self) -> f64 {
+        match self {
+            Self::Sixteen => 1.0 / (1u64 << 24) as f64,
+            Self::Thirty => 0.0,
+        }
+    }
+}
+
 /// What is refined, and in which coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
@@ -47,9 +77,10 @@ pub(super) struct Frame<'a> {
     pub basis: Rows<'a>,
     /// The samples whose targets are to be met.
     pub x: Rows<'a>,
-    pub y: &'a [f64],
+    pub y: &'a [DoubleDouble],
     /// How residuals are brought to the coordinates of the basis; `None` where the samples are the basis.
     pub whiten: Option<&'a RowSpace<'a>>,
+    pub digits: Digits,
 }
 
 /// A refined point.
@@ -92,10 +123,23 @@ impl Refined {
         slope: &[f64],
         known: Option<(&Cholesky, f64)>,
     ) -> Self {
+        let nu: Vec<DoubleDouble> = nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect();
+        Self::within(STEPS, frame, start, &nu, slope, known)
+    }
+
+    /// The same in no more than so many steps.
+    pub fn within(
+        steps: usize,
+        frame: Frame<'_>,
+        start: &Exponents,
+        nu: &[DoubleDouble],
+        slope: &[f64],
+        known: Option<(&Cholesky, f64)>,
+    ) -> Self {
         let x = frame.x;
         let zero = DoubleDouble::ZERO;
         let mut point = Self {
-            nu: nu.iter().map(|v| DoubleDouble::from_f64(*v)).collect(),
+            nu: nu.to_vec(),
             g: vec![zero; x.d()],
             beta: vec![zero; x.d()],
             slope: slope.to_vec(),
@@ -110,7 +154,7 @@ impl Refined {
             floor: 0.0,
         };
         point.evaluate(frame, start);
-        for _ in 0..STEPS {
+        for _ in 0..steps {
             if !point.step(frame, start) {
                 break;
             }
@@ -119,9 +163,14 @@ impl Refined {
     }
 
     /// What round-off can have done to the point, where the samples are the basis.
-    pub fn errors(&self, x: Rows<'_>, y: &[f64], start: &Exponents) -> Errors {
-        let high = |v: &[DoubleDouble]| -> Vec<f64> { v.iter().map(|v| v.to_f64()).collect() };
+    pub fn errors(&self, frame: Frame<'_>, start: &Exponents) -> Errors {
+        let x = frame.x;
         let (nu, beta) = (high(&self.nu), magnitudes(&high(&self.beta)));
+        if frame.digits == Digits::Thirty {
+            let (g, slope) = (&high(&self.g), &self.slope);
+            let evaluated = Evaluated { nu: &nu, g, beta: &beta, slope };
+            return accuracy::in_double_double(x, frame.y, start, evaluated, &self.residual);
+        }
         let path = abs_transposed(x, &nu);
         let product = 2.0 * (x.n() as f64 + 3.0) * DOUBLE_DOUBLE;
         // Double-double keeps its digits down to 2^-960 only; below, every product loses up to the least float.
@@ -139,9 +188,10 @@ impl Refined {
             .collect();
         let mut residual = abs_product(x, &exact_to);
         let sum = (x.d() as f64 + 2.0) * DOUBLE_DOUBLE;
-        let terms = abs_product(x, &beta).into_iter().zip(y).zip(&self.residual);
+        let terms = abs_product(x, &beta).into_iter().zip(frame.y).zip(&self.residual);
         for (error, ((size, y), rounded)) in residual.iter_mut().zip(terms) {
-            *error += sum * (size + y.abs()) + 8.0 * (x.d() as f64) * SMALLEST + f64::UNIT_ROUNDOFF * rounded.abs();
+            *error +=
+                sum * (size + y.to_f64().abs()) + 8.0 * (x.d() as f64) * SMALLEST + f64::UNIT_ROUNDOFF * rounded.abs();
         }
         let reported = |(size, error): (&f64, &f64)| error + f64::UNIT_ROUNDOFF * size + SMALLEST;
         Errors { beta: beta.iter().zip(&exact_to).map(reported).collect(), residual, slope: worst + ROUGH }
@@ -173,17 +223,26 @@ impl Refined {
     fn evaluate(&mut self, frame: Frame<'_>, start: &Exponents) {
         let (x, y) = (frame.x, frame.y);
         frame.basis.apply_transposed(&self.nu, &mut self.g);
-        self.floor = NEGLIGIBLE * largest(&self.slope);
+        self.floor = frame.digits.negligible() * largest(&self.slope);
         start.evaluate_exactly(&self.g, self.floor, &mut self.beta, &mut self.slope);
         let mut product = vec![DoubleDouble::ZERO; x.n()];
         x.apply(&self.beta, &mut product);
-        let difference = |(y, p): (&f64, &DoubleDouble)| (DoubleDouble::from_f64(*y) - *p).to_f64();
+        let difference = |(y, p): (&DoubleDouble, &DoubleDouble)| (*y - *p).to_f64();
         self.residual.iter_mut().zip(y.iter().zip(&product)).for_each(|(r, pair)| *r = difference(pair));
+    }
+
+    /// Is every residual within what round-off can have done to it? Beyond there are no digits to be had.
+    pub fn arrived(&self, frame: Frame<'_>, start: &Exponents) -> bool {
+        let errors = self.errors(frame, start);
+        self.residual.iter().zip(&errors.residual).all(|(r, error)| r.abs() <= *error)
     }
 
     /// One step of refinement. False if nothing is left to gain; the point is then the better of the two.
     fn step(&mut self, frame: Frame<'_>, start: &Exponents) -> bool {
-        if self.factor.as_ref().is_none_or(|f| f.moved > RENEW) {
+        if frame.digits == Digits::Thirty && largest(&self.residual) == 0.0 {
+            return false;
+        }
+        if self.factor.as_ref().is_none_or(|f| f.moved > frame.digits.renew()) {
             self.systems += 1;
             // Once slopes had to be lifted they stay lifted: the null space is still there.
             let lift = self.factor.as_ref().map_or(0.0, |f| f.lift);
@@ -193,7 +252,7 @@ impl Refined {
             }
         }
         let Some((step, moved)) = self.direction(frame) else { return false };
-        if moved <= SETTLED {
+        if moved <= frame.digits.settled() {
             return false;
         }
         if !(moved < ASTRAY) {
@@ -206,7 +265,9 @@ impl Refined {
         if !(after < before) {
             self.nu = nu;
             self.evaluate(frame, start);
-            return self.regularize(frame.basis);
+            // Sixteen digits never come as far: what they want has settled before.
+            let arrived = frame.digits == Digits::Thirty && self.arrived(frame, start);
+            return !arrived && self.regularize(frame.basis);
         }
         if let Some(factor) = &mut self.factor {
             factor.moved += moved;
@@ -274,4 +335,8 @@ impl Refined {
         self.factor = shift.map(|shift| Factor { cholesky, error, moved: 0.0, lift: shift });
         self.factor.is_some()
     }
+}
+
+fn high(v: &[DoubleDouble]) -> Vec<f64> {
+    v.iter().map(|v| v.to_f64()).collect()
 }

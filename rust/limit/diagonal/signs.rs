@@ -14,12 +14,13 @@ use crate::real::DoubleDouble;
 use super::dual::largest;
 use crate::potential::Start;
 
+use super::double_double::{self, Exact};
 use super::exponents::Exponents;
-use super::finish::Finished;
-use super::row_space::RowSpace;
+use super::finish::{Finished, exactly};
 use super::solve::Workspace;
-use super::units::{exponent, scale_by_power};
-use super::{Limit, Options, Status};
+use super::{Limit, Options, Problem, Status};
+use crate::limit::row_space::RowSpace;
+use crate::limit::units::{exponent, scale_by_power};
 
 /// A residual below this part of the targets is round-off: the signs suffice after all.
 const REACHED: f64 = 1e-12;
@@ -28,13 +29,12 @@ const STATIONARY: f64 = 1e-11;
 
 /// The constrained end, or `None` if the targets can be reached (the solver then failed for another reason).
 pub(super) fn constrained_end(
-    space: &RowSpace<'_>,
-    x: Rows<'_>,
-    y: &[f64],
+    problem: &Problem<'_>,
     start: &Start,
     options: &Options,
     interrupted: &dyn Fn() -> bool,
 ) -> Option<Limit> {
+    let Problem { space, x, y, .. } = *problem;
     let exponents = Exponents::of(start, space.units().unit);
     let (data, targets, unit) = space.units().in_one_unit();
     let scaled = Rows::from_parts(&data, x.n(), x.d());
@@ -57,7 +57,7 @@ pub(super) fn constrained_end(
     // A coordinate whose weights are all 0 feels no force, though the loss would fall if it moved.
     let stuck = (0..x.d()).any(|i| exponents.bound_sign(i) == Some(0.0) && pull(i, 1.0).abs() > STATIONARY);
     let reached: Vec<f64> = y.iter().zip(&residual).map(|(y, r)| y - scale_by_power(*r, unit)).collect();
-    let mut end = on_columns(x, &reached, start, &kept, options, interrupted);
+    let mut end = on_columns(&Problem { y: &reached, ..*problem }, start, &kept, options, interrupted);
     if end.status.success() {
         end.status = if stuck { Status::Saddle } else { Status::InfeasibleSign };
     }
@@ -70,13 +70,13 @@ pub(super) fn constrained_end(
 
 /// The limit over some of the columns, the other coefficients at 0. It does not come back here if it fails.
 fn on_columns(
-    x: Rows<'_>,
-    y: &[f64],
+    problem: &Problem<'_>,
     start: &Start,
     kept: &[usize],
     options: &Options,
     interrupted: &dyn Fn() -> bool,
 ) -> Limit {
+    let Problem { x, y, exact, .. } = *problem;
     let data: Vec<f64> = (0..x.n()).flat_map(|n| kept.iter().map(move |i| x.row(n)[*i])).collect();
     let pick = |v: &[DoubleDouble]| -> Vec<DoubleDouble> { kept.iter().map(|i| v[*i]).collect() };
     let part = Start { log_a: pick(&start.log_a), log_b: pick(&start.log_b) };
@@ -85,8 +85,19 @@ fn on_columns(
     let exponents = Exponents::of(&part, space.units().unit);
     let mut work = Workspace::new(&space);
     let outcome = work.solve(&space, &exponents, None, options.max_systems, interrupted);
-    let finished = Finished::of(&space, &exponents, &mut work, outcome, options);
-    let mut end = finished.into_limit(&space, x_kept, &part, outcome, options);
+    let mut end = if let Some(exact) = exact {
+        // What can be reached is the projection of the targets onto the range of these columns; their force is 0 on all.
+        let given = if space.dim() < x.n() { exact.y.to_vec() } else { exactly(y) };
+        let exact = Exact::of(&space, &given);
+        let kept = Problem { space: &space, x: x_kept, y, exact: Some(&exact) };
+        double_double::finish(&kept, &exact, (&part, &exponents), &work, outcome, options, interrupted)
+    } else {
+        let finished = Finished::of(&space, &exponents, &mut work, outcome, options);
+        finished.into_limit(&space, x_kept, &part, outcome, options)
+    };
+    if let Some(low) = &mut end.low {
+        low.beta = spread(&low.beta, kept, x.d());
+    }
     end.beta = spread(&end.beta, kept, x.d());
     end.error_bound = end.error_bound.map(|bound| spread(&bound, kept, x.d()));
     end

@@ -13,8 +13,8 @@ use super::dual::{Point, Step, largest};
 use super::exponents::Exponents;
 use super::interior_point::{InteriorPoint, mean_magnitude};
 use super::line_search;
-use super::row_space::RowSpace;
 use super::screen::{self, Screen};
+use crate::limit::row_space::RowSpace;
 
 /// Start in Newton where ln κ exceeds the logarithm of the mean |X⁺y| by no less than this.
 const FAR: f64 = -12.0;
@@ -121,7 +121,7 @@ struct Road<'w, 's, 'd> {
     newton: bool,
     /// … from the very start, where damped ones are allowed.
     from_start: bool,
-    interior: Option<InteriorPoint>,
+    interior: Option<InteriorPoint<f64>>,
     best: Option<(f64, Vec<f64>)>,
     /// Movement of the exponents since the factored kernel, if there is one without a shift.
     moved: Option<f64>,
@@ -340,7 +340,7 @@ impl<'w, 's, 'd> Road<'w, 's, 'd> {
 
     fn interior_step(&mut self) -> bool {
         let (space, start) = (self.space, self.start);
-        let interior = self.interior.get_or_insert_with(|| InteriorPoint::start(space, start));
+        let interior = self.interior.get_or_insert_with(|| InteriorPoint::start(space, space.dim(), start));
         self.systems += 1;
         self.moved = None;
         let work = &mut *self.work;

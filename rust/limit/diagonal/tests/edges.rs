@@ -1,7 +1,7 @@
 //! Degenerate shapes, zeros, and units of every size.
 
 use super::*;
-use crate::limit::diagonal::units::scale_by_power;
+use crate::limit::units::scale_by_power;
 
 const X: [f64; 6] = [1.0, 2.0, -0.5, 0.25, -1.0, 2.0];
 const Y: [f64; 2] = [1.0, -2.0];

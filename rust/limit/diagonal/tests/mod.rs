@@ -1,6 +1,7 @@
 //! What the tests of the limit share: random problems, a truth of thirty digits, and laws that every answer obeys.
 
 mod certificate;
+mod double_double;
 mod edges;
 mod exponents;
 mod golden;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::limit::diagonal::exponents::Exponents;
 use crate::limit::diagonal::interior_point::InteriorPoint;
-use crate::limit::diagonal::refine::{Frame, Refined};
-use crate::limit::diagonal::row_space::RowSpace;
+use crate::limit::diagonal::refine::{Digits, Frame, Refined};
+use crate::limit::row_space::RowSpace;
 use crate::linalg::{Cholesky, SquareMatrix, WeightedGram};
 
 fn problem(seed: u64, log_kappa: f64) -> Problem {
@@ -24,7 +24,9 @@ fn refinement_takes_the_residual_from_the_rounding_of_the_exponents_to_that_of_b
         let outcome = work.solve(&space, &start, None, 120, &|| false);
         assert_eq!(outcome.end, End::Floor);
         let point = work.point();
-        let frame = Frame { basis: space.samples(), x: space.samples(), y: &space.y, whiten: None };
+        let y: Vec<DoubleDouble> = space.y.iter().map(|y| DoubleDouble::from_f64(*y)).collect();
+        let x = space.samples();
+        let frame = Frame { basis: x, x, y: &y, whiten: None, digits: Digits::Sixteen };
         let refined = Refined::from(frame, &start, &point.nu, &point.slope, None);
         let beta: Vec<f64> = refined.beta.iter().map(|b| b.to_f64()).collect();
         let plain = largest(&point.residual) / largest(&space.y);
@@ -58,7 +60,7 @@ fn the_interior_point_alone_arrives_where_newton_does() {
         let start = Exponents::of(&problem.start, space.units().unit);
         let (m, d) = (space.dim(), space.samples().d());
         let (mut gram, mut kernel, mut cholesky) = (WeightedGram::new(m, d), SquareMatrix::zeros(m), Cholesky::new(m));
-        let mut interior = InteriorPoint::start(&space, &start);
+        let mut interior = InteriorPoint::start(&space, m, &start);
         for _ in 0..40 {
             if !interior.step(&space, &mut gram, &mut kernel, &mut cholesky) {
                 break;

@@ -1,7 +1,7 @@
 //! Projections and multipliers for data of any shape and rank.
 
 use super::*;
-use crate::limit::diagonal::row_space::RowSpace;
+use crate::limit::row_space::RowSpace;
 
 fn rows(x: &[f64], n: usize, d: usize) -> Rows<'_> {
     let Some(rows) = Rows::new(x, n, d) else { panic!("{} numbers are not {n} x {d}", x.len()) };

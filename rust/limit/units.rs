@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::linalg::Rows;
+use crate::real::{DoubleDouble, Real};
 
 /// Rows whose largest entry lies within `2^±MODERATE` need no scaling: the kernels scale themselves to unit diagonal.
 const MODERATE: i32 = 20;
@@ -111,6 +112,49 @@ impl<'a> Units<'a> {
         }
     }
 
+    /// Targets from the user's units.
+    pub fn exact_targets_in(&self, y: &mut [DoubleDouble]) {
+        for (y, e) in y.iter_mut().zip(&self.row_exponent) {
+            *y = exactly_scaled(*y, -(e + self.unit));
+        }
+    }
+
+    /// Residuals `y − there` of targets in the user's units and of products in ours, in the user's: no target is lost.
+    pub fn exact_residuals(&self, y: &[DoubleDouble], there: &[DoubleDouble]) -> Vec<f64> {
+        let each = |((y, there), e): ((&DoubleDouble, &DoubleDouble), &i32)| {
+            (*y - exactly_scaled(*there, e + self.unit)).to_f64()
+        };
+        y.iter().zip(there).zip(&self.row_exponent).map(each).collect()
+    }
+
+    /// Targets in the user's units.
+    pub fn exact_targets_out(&self, y: &mut [DoubleDouble]) {
+        for (y, e) in y.iter_mut().zip(&self.row_exponent) {
+            *y = exactly_scaled(*y, e + self.unit);
+        }
+    }
+
+    /// Coefficients in the user's units; may overflow to ±inf where the true ones do.
+    pub fn exact_coefficients_out(&self, beta: &mut [DoubleDouble]) {
+        for b in beta {
+            *b = exactly_scaled(*b, self.unit);
+        }
+    }
+
+    /// Coefficients from the user's units.
+    pub fn exact_coefficients_in(&self, beta: &mut [DoubleDouble]) {
+        for b in beta {
+            *b = exactly_scaled(*b, -self.unit);
+        }
+    }
+
+    /// Multipliers of the user's rows.
+    pub fn exact_multipliers_out(&self, nu: &mut [DoubleDouble]) {
+        for (nu, e) in nu.iter_mut().zip(&self.row_exponent) {
+            *nu = exactly_scaled(*nu, -e);
+        }
+    }
+
     /// Multipliers of the user's rows: `Xᵀν` is the same in both units.
     pub fn multipliers_out(&self, nu: &mut [f64]) {
         for (nu, e) in nu.iter_mut().zip(&self.row_exponent) {
@@ -166,6 +210,11 @@ pub(super) fn scale_by_power(v: f64, e: i32) -> f64 {
         }
     }
     v * 2.0_f64.powi(e)
+}
+
+/// `v · 2^e`, both parts; normalised again where one of them became subnormal.
+pub(super) fn exactly_scaled(v: DoubleDouble, e: i32) -> DoubleDouble {
+    DoubleDouble::from_parts(scale_by_power(v.to_f64(), e), scale_by_power(v.low(), e))
 }
 
 #[cfg(test)]

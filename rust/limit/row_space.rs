@@ -10,6 +10,10 @@ use crate::real::{DoubleDouble, Real};
 
 use super::units::Units;
 
+mod exact;
+
+pub(super) use exact::Targets;
+
 /// Largest condition number of the (unit-diagonal) kernel `X Xᵀ` for which the rows of `X` are a basis good enough.
 const WELL_CONDITIONED: f64 = 1e8;
 
