@@ -7,7 +7,9 @@
 //! | products with the data | [`Rows`] |
 //! | `X diag(s) Xᵀ` | [`WeightedGram`] |
 //! | `H = L Lᵀ`, its solves and its condition | [`Cholesky`] |
-//! | an orthonormal basis of the row space, rank, least squares | [`RowBasis`], [`ThinQr`] |
+//! | an orthonormal basis of the row space, its rank | [`RowBasis`] |
+//! | least squares, rows of any size | [`RowwiseQr`] |
+//! | a rotation that makes a matrix triangular | [`ThinQr`] |
 //! | singular values and vectors | [`ThinSvd`] |
 //! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
 //! | the same for any `A` | [`ShiftedLu`] |
@@ -37,6 +39,7 @@ mod powers_of_two;
 mod qr;
 mod row_products;
 mod rows;
+mod rowwise_qr;
 mod scratch;
 mod shape;
 mod square;
@@ -56,6 +59,7 @@ pub use gram::WeightedGram;
 pub(crate) use norm::norm;
 pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
+pub use rowwise_qr::RowwiseQr;
 pub use square::SquareMatrix;
 pub use thin_svd::ThinSvd;
 pub use tridiagonal::SymmetricTridiagonal;

@@ -1,4 +1,4 @@
-//! Orthogonal factorizations of the data: a basis of the row space with its rank, and plain least squares.
+//! Orthogonal factorizations of the data: a basis of the row space with its rank, and rotations.
 //!
 //! # Sources
 //! Golub & Van Loan, *Matrix Computations*, 4th ed., §5.2.2 (`‖QᵀQ − I‖ ≤ c n d u`), §5.4.2 (column pivoting and rank).
@@ -10,8 +10,6 @@ use super::shape::agree;
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch,
     apply_block_householder_sequence_on_the_left_in_place_with_conj,
-    apply_block_householder_sequence_transpose_on_the_left_in_place_scratch,
-    apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj,
 };
 use faer::linalg::qr::{col_pivoting, no_pivoting};
 use faer::{Conj, Mat, MatMut, Par, Spec};
@@ -112,9 +110,10 @@ impl RowBasis {
 }
 
 /// The reflections that make a matrix triangular, with the triangle.
+#[derive(Clone, Debug)]
 pub(super) struct Reflections {
-    factors: Mat<f64>,
-    coefficients: Mat<f64>,
+    pub(super) factors: Mat<f64>,
+    pub(super) coefficients: Mat<f64>,
 }
 
 impl Reflections {
@@ -131,7 +130,7 @@ impl Reflections {
     }
 
     /// `A P = Q R` with column pivoting, and the order of the columns.
-    fn pivoted(a: Mat<f64>) -> (Self, Vec<usize>) {
+    pub(super) fn pivoted(a: Mat<f64>) -> (Self, Vec<usize>) {
         let (mut found, block) = Self::room(a);
         let Self { factors, coefficients } = &mut found;
         let (n, d) = (factors.nrows(), factors.ncols());
@@ -201,26 +200,6 @@ impl ThinQr {
     #[must_use]
     pub fn r_rows(&self) -> Rows<'_> {
         rows_of(&self.r, self.coefficients.ncols(), self.factors.ncols())
-    }
-
-    /// `Qᵀ b`, as long as `R` has rows.
-    #[must_use]
-    pub fn apply_qt(&self, b: &[f64]) -> Vec<f64> {
-        let (n, size) = (self.factors.nrows(), self.coefficients.ncols());
-        agree("length of b", b.len(), n);
-        let mut b = b.to_vec();
-        let block = self.coefficients.nrows();
-        let scratch = apply_block_householder_sequence_transpose_on_the_left_in_place_scratch::<f64>(n, block, 1);
-        apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj(
-            self.factors.as_ref().get(.., ..size),
-            self.coefficients.as_ref(),
-            Conj::No,
-            MatMut::from_column_major_slice_mut(&mut b, n, 1),
-            Par::Seq,
-            Scratch::new(scratch).stack(),
-        );
-        b.truncate(size);
-        b
     }
 
     /// Number of rows of `X`, and of `T` below.

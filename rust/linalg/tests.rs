@@ -1,7 +1,7 @@
 //! What holds for all kernels alike.
 
 use super::testing::rows;
-use super::{Cholesky, RowBasis, ShiftedLu, SquareMatrix, SymmetricTridiagonal, ThinQr, WeightedGram};
+use super::{Cholesky, RowBasis, RowwiseQr, ShiftedLu, SquareMatrix, SymmetricTridiagonal, ThinQr, WeightedGram};
 
 #[test]
 fn empty_problems_are_answered() {
@@ -11,7 +11,7 @@ fn empty_problems_are_answered() {
         let x = rows(&[], 0, d);
         WeightedGram::new(0, d).form(x, &vec![1.0; d], &mut out);
         assert_eq!(RowBasis::of(x).rank(), 0);
-        assert!(ThinQr::of(x).apply_qt(&[]).is_empty());
+        assert!(RowwiseQr::of(x).apply_qt(&[]).is_empty());
         let mut solved = vec![1.0];
         Cholesky::new(0).solve_lower_rows(x, &mut solved);
         assert!(solved.is_empty() && Cholesky::new(0).factor_by_qr(x, &vec![1.0; d]));
@@ -21,7 +21,7 @@ fn empty_problems_are_answered() {
     WeightedGram::new(2, 0).form(no_features, &[], &mut h);
     assert_eq!(h, SquareMatrix::zeros(2));
     assert_eq!(RowBasis::of(no_features).rank(), 0);
-    assert!(ThinQr::of(no_features).apply_qt(&[1.0, 2.0]).is_empty());
+    assert!(RowwiseQr::of(no_features).apply_qt(&[1.0, 2.0]).is_empty());
     assert!(!Cholesky::new(2).factor_by_qr(no_features, &[]));
 
     let mut factor = Cholesky::new(0);
@@ -50,4 +50,5 @@ fn workspaces_can_move_between_threads_and_be_copied() {
     check::<ShiftedLu>();
     check::<RowBasis>();
     check::<ThinQr>();
+    check::<RowwiseQr>();
 }

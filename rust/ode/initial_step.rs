@@ -10,9 +10,12 @@
 const TARGET: f64 = 0.01;
 
 /// A step over which a straight line moves the state by one tolerance: short enough to measure the change of the slope with.
-/// `fallback` if nothing moves.
+/// `fallback` if nothing moves; 0, a step that no run can take, if what moves is beyond measure.
 #[must_use]
 pub fn probe(slope: f64, fallback: f64) -> f64 {
+    if !slope.is_finite() {
+        return 0.0;
+    }
     let h = 1.0 / slope;
     if h > 0.0 && h.is_finite() { h.min(fallback) } else { fallback }
 }
@@ -59,6 +62,13 @@ mod tests {
     #[test]
     fn where_nothing_moves_the_whole_interval_is_tried() {
         assert_eq!(first_step(0.0, 0.0, 12.5, 3, 1e-6, 12.5), 12.5);
+    }
+
+    #[test]
+    fn what_moves_faster_than_can_be_measured_is_given_no_step() {
+        for slope in [f64::INFINITY, f64::NAN] {
+            assert_eq!((probe(slope, 1e-7), first_step(slope, 0.0, 0.0, 7, 1e-10, 1e-7)), (0.0, 0.0));
+        }
     }
 
     #[test]

@@ -225,7 +225,7 @@ def is_a_flow(flow, problem, times, rtol=None):
             # Between the ends of steps at the limit of stability that is many times rtol.
             sizes += 10.0 * max(np.square(w).max(initial=0.0) for w in flow.parameters)
         reach = np.nan_to_num(np.abs(data.X).sum(axis=1).max() * sizes + np.abs(data.y).max(), nan=np.inf)
-    for before, after in pairwise(np.sqrt(2.0 * flow.loss)):
+    for before, after in pairwise(math.sqrt(2.0) * np.sqrt(flow.loss)):  # twice the loss may be no float
         assert after <= before * (1 + 8 * U) + relative * reach
 
 

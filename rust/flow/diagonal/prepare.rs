@@ -14,7 +14,7 @@ use super::stopping::Goal;
 use crate::flow::clock::{Clock, powers_of_two, times_power_of_two};
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::Status;
-use crate::linalg::{Rows, ThinQr};
+use crate::linalg::{Rows, RowwiseQr};
 use crate::real::{DoubleDouble, Real};
 use std::borrow::Cow;
 
@@ -193,7 +193,7 @@ impl<'a> Prepared<'a> {
         patient()?;
         let y = self.targets.clone();
         let original = if n > d && d > 0 {
-            let qr = ThinQr::of(self.x());
+            let qr = RowwiseQr::of(self.x());
             patient()?;
             self.targets = qr.apply_qt(&y);
             self.n = d;

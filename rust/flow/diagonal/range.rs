@@ -2,11 +2,10 @@
 //! preimage of a vector. Knows no flow.
 //!
 //! `Zᵀ P = Q R` with column pivoting gives the row space; with `B = Z Q` (full column rank), `min ‖Z c − b‖` over the row
-//! space is `c = Q w`, `w` from a plain QR of `B`.
+//! space is `c = Q w`, `w` from a QR of `B` that is stable row by row.
 
 use super::prepare::peak;
-use crate::linalg::{Cholesky, RowBasis, Rows, ThinQr, WeightedGram};
-use crate::real::Real;
+use crate::linalg::{Cholesky, RowBasis, Rows, RowwiseQr, WeightedGram};
 
 /// Rows count as independent without a rank-revealing factorization while the Gram matrix of the scaled rows is better
 /// conditioned than this: singular values then differ by less than 1e5 and every tolerance on the rank agrees.
@@ -23,7 +22,7 @@ pub(super) struct Range {
     image: Vec<f64>,
     n: usize,
     /// None where the rank is 0.
-    qr: Option<ThinQr>,
+    qr: Option<RowwiseQr>,
 }
 
 /// True if the rows of `x` are certainly independent. Costs one Gram matrix; false means: look closer.
@@ -57,7 +56,7 @@ impl Range {
         for (i, row) in image.chunks_exact_mut(rank.max(1)).enumerate() {
             basis.q_rows().apply(z.row(i), row);
         }
-        let qr = (rank > 0).then(|| ThinQr::of(rows(&image, n, rank)));
+        let qr = (rank > 0).then(|| RowwiseQr::of(rows(&image, n, rank)));
         Self { basis, image, n, qr }
     }
 
@@ -76,13 +75,8 @@ impl Range {
     fn whitened(&self, b: &[f64]) -> Vec<f64> {
         let rank = self.basis.rank();
         let Some(qr) = &self.qr else { return Vec::new() };
-        let mut w = qr.apply_qt(b);
-        w.truncate(rank);
-        let r = qr.r_rows();
-        for i in (0..rank).rev() {
-            let known = f64::dot(&r.row(i)[i + 1..rank], &w[i + 1..]);
-            w[i] = (w[i] - known) / r.row(i)[i];
-        }
+        let mut w = vec![0.0; rank];
+        qr.solve_r(&qr.apply_qt(b)[..rank], &mut w);
         w
     }
 }

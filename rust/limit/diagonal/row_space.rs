@@ -4,7 +4,7 @@
 //! place of the samples and `w` that of the multipliers, so that no system squares the condition number of `X`.
 //! Residuals are always formed with `X` itself and whitened afterwards: `Qᵀ` knows the row space to round-off only.
 
-use crate::linalg::{Cholesky, RowBasis, Rows, SquareMatrix, ThinQr, WeightedGram};
+use crate::linalg::{Cholesky, RowBasis, Rows, RowwiseQr, SquareMatrix, WeightedGram};
 
 use crate::real::{DoubleDouble, Real};
 
@@ -35,7 +35,7 @@ enum Basis {
     /// Full row rank, badly conditioned.
     Orthonormal(RowBasis),
     /// Rank below the number of samples.
-    Deficient(RowBasis, Projection),
+    Deficient(RowBasis, Box<Projection>),
 }
 
 /// `X Xᵀ` and its factor.
@@ -52,7 +52,7 @@ struct Projection {
     weights: Vec<f64>,
     /// `M`, N × rank, row-major.
     m: Vec<f64>,
-    qr: ThinQr,
+    qr: RowwiseQr,
     rank: usize,
 }
 
@@ -182,7 +182,7 @@ impl<'a> RowSpace<'a> {
         let gradient: Vec<f64> = gradient.iter().map(|g| g.to_f64()).collect();
         let (mut w, mut part) = (vec![0.0; basis.rank()], vec![0.0; residual.len()]);
         basis.q_rows().apply(&gradient, &mut w);
-        projection.solve_normal_equations(&mut w);
+        let w = projection.solve_normal_equations(&w);
         projection.expand(&w, &mut part);
         Some((part, error))
     }
@@ -213,7 +213,7 @@ impl Basis {
         if basis.rank() == x.n() {
             return Self::Orthonormal(basis);
         }
-        let projection = Projection::of(units, &basis);
+        let projection = Box::new(Projection::of(units, &basis));
         Self::Deficient(basis, projection)
     }
 }
@@ -230,15 +230,14 @@ impl Projection {
         }
         let weighted: Vec<f64> =
             m.chunks_exact(rank.max(1)).zip(&weights).flat_map(|(row, w)| row.iter().map(move |v| v * w)).collect();
-        let qr = ThinQr::of(Rows::from_parts(&weighted, n, rank));
+        let qr = RowwiseQr::of(Rows::from_parts(&weighted, n, rank));
         Self { weights, m, qr, rank }
     }
 
     /// Least-squares coordinates `R₂⁻¹ Q₂ᵀ W r`.
     fn coordinates(&self, r: &[f64], out: &mut [f64]) {
         let weighted: Vec<f64> = r.iter().zip(&self.weights).map(|(r, w)| r * w).collect();
-        out.copy_from_slice(&self.qr.apply_qt(&weighted)[..self.rank]);
-        self.solve_upper(out);
+        self.qr.solve_r(&self.qr.apply_qt(&weighted)[..self.rank], out);
     }
 
     /// Targets `M w` of the coordinates `w`.
@@ -248,44 +247,25 @@ impl Projection {
 
     /// `W (W M) (R₂ᵀR₂)⁻¹ w`: of least norm among the multipliers of the unscaled rows.
     fn least_multipliers(&self, w: &[f64], nu: &mut [f64]) {
-        let mut inner = w.to_vec();
-        self.solve_normal_equations(&mut inner);
+        let inner = self.solve_normal_equations(w);
         self.expand(&inner, nu);
         nu.iter_mut().zip(&self.weights).for_each(|(nu, w)| *nu *= w * w);
     }
 
     /// `(R₂ᵀR₂)⁻¹ b`.
-    fn solve_normal_equations(&self, b: &mut [f64]) {
-        self.solve_upper_transposed(b);
-        self.solve_upper(b);
+    fn solve_normal_equations(&self, b: &[f64]) -> Vec<f64> {
+        let (mut half, mut out) = (vec![0.0; self.rank], vec![0.0; self.rank]);
+        self.qr.solve_r_transposed(b, &mut half);
+        self.qr.solve_r(&half, &mut out);
+        out
     }
 
     /// A bound of their relative error, `8 N u cond(R₂)²` with the condition read off the diagonal.
     fn error_of_normal_equations(&self) -> f64 {
-        let r = self.qr.r_rows();
-        let diagonal = (0..self.rank).map(|i| r.row(i)[i].abs());
-        let (least, most) = diagonal.fold((f64::INFINITY, 0.0), |(a, b), v| (f64::min(a, v), f64::max(b, v)));
+        let (least, most) = self.qr.diagonal().fold((f64::INFINITY, 0.0), |(a, b), v| (f64::min(a, v), f64::max(b, v)));
         if self.rank == 0 {
             return 0.0;
         }
         8.0 * self.weights.len() as f64 * f64::UNIT_ROUNDOFF * (most / least).powi(2)
-    }
-
-    fn solve_upper(&self, b: &mut [f64]) {
-        let r = self.qr.r_rows();
-        for i in (0..self.rank).rev() {
-            let row = r.row(i);
-            let known: f64 = row[i + 1..].iter().zip(&b[i + 1..]).map(|(r, b)| r * b).sum();
-            b[i] = (b[i] - known) / row[i];
-        }
-    }
-
-    fn solve_upper_transposed(&self, b: &mut [f64]) {
-        let r = self.qr.r_rows();
-        for i in 0..self.rank {
-            b[i] /= r.row(i)[i];
-            let (head, tail) = b.split_at_mut(i + 1);
-            tail.iter_mut().zip(&r.row(i)[i + 1..]).for_each(|(t, r)| *t -= r * head[i]);
-        }
     }
 }
