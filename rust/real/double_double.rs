@@ -10,6 +10,7 @@
 mod error_free;
 mod functions;
 mod products;
+pub(super) mod slices;
 
 pub use error_free::{quick_two_sum, two_prod, two_sum};
 
