@@ -41,8 +41,10 @@ impl OrderSelection {
             5
         } else if rtol > 1e-16 {
             7
-        } else {
+        } else if rtol > 1e-20 {
             9
+        } else {
+            11
         };
         Self { min, max, preferred: stages.clamp(min, max), patience: 0, troubles: 0 }
     }
@@ -119,8 +121,8 @@ mod tests {
 
     #[test]
     fn more_digits_begin_with_more_stages() {
-        let stages = [1e-2, 1e-4, 1e-6, 1e-10, 1e-28].map(|rtol| OrderSelection::new(3, 9, rtol).first());
-        assert_eq!(stages, [3, 5, 5, 7, 9]);
+        let stages = [1e-2, 1e-4, 1e-6, 1e-10, 1e-28].map(|rtol| OrderSelection::new(3, 11, rtol).first());
+        assert_eq!(stages, [3, 5, 5, 7, 11]);
         assert_eq!(OrderSelection::new(3, 5, 1e-12).first(), 5);
     }
 }

@@ -1,12 +1,12 @@
 //! The flow at the stages of a step in double-double, mostly at the price of binary64.
 //!
 //! A product with the data in double-double costs a dozen in binary64, and Newton's iteration asks for one after another
-//! at states that differ less and less. Of the flow at a state next to a known one only the difference has to be found:
-//! with `e` the difference of the states and `δ = 2Xᵀe`,
+//! at states that differ less and less. Of the flow at a corrected state only the difference has to be found: with `e` the
+//! correction and `δ = 2Xᵀe`, which the size of the correction asks for anyway,
 //! `β(z + δ) − β(z) = P(e^δ − 1) − M(e^{−δ} − 1)`, `P = ¼A e^{2G}`, `M = ¼B e^{−2G}`, all in binary64. That is off by a
-//! few `u|δ|` (`u = 2^-53`), which is to the rest of the iteration what an iteration that converges by sixteen digits
-//! at once leaves. It adds up from one difference to the next; once the sum is no longer far below the difference at hand,
-//! it is time for the next evaluation in double-double. Of a step's ten iterations two are.
+//! few `u|δ|` (`u = 2^-53`), and Newton's iteration takes that into account. It adds up from one difference to the next;
+//! once the sum is no longer far below the difference at hand, it is time for the next evaluation in double-double. Of a
+//! step's five to ten iterations two are.
 
 use super::dual::Point;
 use super::exact;
@@ -27,48 +27,48 @@ const SMALL: f64 = 1e-6;
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     states: Vec<DoubleDouble>,
+    /// What Newton has corrected them by, and `Xᵀe` of it; of other errors only the products are kept.
+    corrections: Vec<f64>,
+    products: Vec<f64>,
     fitted: Vec<DoubleDouble>,
     /// P and M of each.
     rising: Vec<f64>,
     falling: Vec<f64>,
     /// Error of the shifts, in sum.
     error: f64,
+    /// The same as a part of the last difference.
+    inexactness: f64,
     /// Room for evaluations in double-double,
     shift: Vec<DoubleDouble>,
     beta: Vec<DoubleDouble>,
     /// and in binary64.
     slope: Vec<f64>,
-    step: Vec<f64>,
     change: Vec<f64>,
     up: Vec<f64>,
     down: Vec<f64>,
     moved: Vec<f64>,
-    products: Vec<f64>,
 }
 
 impl Differences {
-    /// Move to `states` from the known ones. False if they are too far, or what is known is not known well enough.
+    /// Move to `states`, if they are the known ones after their corrections, to the bit. False if they are not, are too far,
+    /// or what is known is not known well enough.
     fn follow(&mut self, x: Rows<'_>, states: &[DoubleDouble]) -> bool {
-        if self.states.len() != states.len() {
+        let known = self.states.iter().zip(&self.corrections).map(|(old, e)| *old + DoubleDouble::from(*e));
+        if known.len() != states.len() || !known.zip(states).all(|(known, new)| known == *new) {
             return false;
         }
-        let size = self.rising.len();
-        self.step.clear();
-        self.step.extend(states.iter().zip(&self.states).map(|(new, old)| (*new - *old).high));
+        let largest = 2.0 * peak(&self.products);
+        let error = self.error + ERROR * largest;
+        // A NaN, which is no largest number, comes with corrections that lead to no known state.
+        if largest > LARGEST || error > SMALL * largest {
+            return false;
+        }
+        (self.error, self.inexactness) = (error, error / largest);
         for buffer in [&mut self.change, &mut self.up, &mut self.down] {
-            buffer.resize(size, 0.0);
+            buffer.resize(self.products.len(), 0.0);
         }
         self.moved.resize(states.len(), 0.0);
-        x.apply_transposed_many(&self.step, &mut self.change);
-        self.change.iter_mut().for_each(|z| *z *= 2.0);
-        let largest = peak(&self.change);
-        let error = self.error + ERROR * largest;
-        // NaN, which no largest number is, comes from states that are none.
-        let known = self.step.iter().all(|e| e.is_finite()) && largest <= LARGEST && error <= SMALL * largest;
-        if !known {
-            return largest == 0.0 && self.step.iter().all(|e| *e == 0.0);
-        }
-        self.error = error;
+        self.change.iter_mut().zip(&self.products).for_each(|(z, product)| *z = 2.0 * product);
         vector::exp_m1(&self.change, &mut self.up);
         self.change.iter_mut().for_each(|z| *z = -*z);
         vector::exp_m1(&self.change, &mut self.down);
@@ -80,8 +80,14 @@ impl Differences {
         }
         x.apply_many(&self.up, &mut self.moved);
         self.fitted.iter_mut().zip(&self.moved).for_each(|(fitted, moved)| *fitted = fitted.add_f64(*moved));
-        self.states.copy_from_slice(states);
+        self.remember(states);
         true
+    }
+
+    fn remember(&mut self, states: &[DoubleDouble]) {
+        self.states.clear();
+        self.states.extend_from_slice(states);
+        self.corrections.clear();
     }
 
     /// Evaluate everything at `states`.
@@ -102,9 +108,8 @@ impl Differences {
             // β = P − M, S = 2(P + M): the smaller of the two is off by an ulp of the larger, and so is what it adds.
             (*rising, *falling) = (0.25 * slope + 0.5 * beta.high, 0.25 * slope - 0.5 * beta.high);
         }
-        self.states.clear();
-        self.states.extend_from_slice(states);
-        self.error = 0.0;
+        (self.error, self.inexactness) = (0.0, 0.0);
+        self.remember(states);
     }
 }
 
@@ -124,6 +129,10 @@ impl Stages<DoubleDouble> for Differences {
     }
 
     fn of_errors(&mut self, x: Rows<'_>, errors: &[f64]) -> &[f64] {
+        self.corrections.clear();
+        if errors.len() == self.states.len() {
+            self.corrections.extend_from_slice(errors);
+        }
         self.products.resize(errors.len() / x.n().max(1) * x.d(), 0.0);
         x.apply_transposed_many(errors, &mut self.products);
         &self.products
@@ -137,6 +146,10 @@ impl Stages<DoubleDouble> for Differences {
         self.change.iter_mut().for_each(|z| *z *= 2.0);
         reference.evaluate(&self.change, &mut self.up, &mut self.down);
         &self.down
+    }
+
+    fn inexactness(&self) -> f64 {
+        self.inexactness
     }
 
     fn forget(&mut self) {

@@ -145,6 +145,10 @@ impl<R: Number> System<R> for DualFlow<'_, R> {
         self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, seen, sizes);
     }
 
+    fn inexactness(&self) -> f64 {
+        self.stages.inexactness()
+    }
+
     fn accepted(&mut self, _t: R, y: &mut [R]) -> bool {
         self.rebase(y);
         true

@@ -67,6 +67,10 @@ pub(super) trait Stages<R>: Debug + Default {
     fn of_errors(&mut self, x: Rows<'_>, errors: &[f64]) -> &[f64];
     /// S at a state, to binary64.
     fn slope(&mut self, x: Rows<'_>, reference: &Reference, state: &[f64]) -> &[f64];
+    /// Error of the last [`Stages::fitted`] as a part of what the correction before it made of it.
+    fn inexactness(&self) -> f64 {
+        0.0
+    }
     /// The reference has moved: what is known of a state is no longer known of it.
     fn forget(&mut self);
 }

@@ -35,3 +35,20 @@ fn smoke() {
     }
     let _: Option<(Flow, Method, Status, Case)> = None;
 }
+
+#[test]
+fn large() {
+    for (n, d, log) in [(5, 20, -3.5), (5, 20, -115.0), (20, 100, -13.8), (100, 1000, -13.8)] {
+        let case = Case::gaussian(n, d, log, 3);
+        let clock = std::time::Instant::now();
+        let flow = case.flow(&Options::default());
+        let one = clock.elapsed();
+        println!("{n} {d} {log} double {:?} {:?} {:?}", flow.status, flow.stats, one);
+        for rtol in [1e-14, 1e-18, 1e-22, 1e-28] {
+            let clock = std::time::Instant::now();
+            let flow = case.flow(&options(rtol));
+            let two = clock.elapsed();
+            println!("   {rtol:e} {:?} acc {} rej {} rhs {} jac {} it {} {:?}, {:.2} times a step", flow.status, flow.stats.accepted, flow.stats.rejected, flow.stats.rhs, flow.stats.jacobians, flow.stats.newton_iterations, two, 0.0);
+        }
+    }
+}
