@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest lint bench soak docs wheel check-wheel licences clean tools
+.PHONY: help demo test test-oldest lint bench bench-peers soak docs wheel check-wheel licences clean tools
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -55,6 +55,14 @@ bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benches/python/report.py
 	$(BIN)/python benches/python/leaky_relu.py
 	cargo bench $(CORE)
+
+# In an environment of its own: the peers bring their own NumPy and JAX.
+bench-peers: .venv/peers ## Compare the integrators with SciPy, heyoka, diffrax and gradient descent: out/bench_peers.* and docs/peers.md
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE .venv/peers/bin/python benches/peers --docs docs/peers.md
+
+.venv/peers: .venv/made
+	$(PYTHON) -m venv .venv/peers
+	.venv/peers/bin/python -m pip install --quiet --only-binary :all: heyoka diffrax scipy matplotlib mpmath
 
 soak: .venv/built ## Test the proven bounds on 10,000 random problems against 30 digits
 	$(BIN)/pytest -m soak

@@ -23,6 +23,9 @@ pub struct StepControl {
     pub max_factor: f64,
     /// Whether the drift of `C` is extrapolated: for methods whose error constant moves slowly, the implicit ones.
     pub predictive: bool,
+    /// Longest first step, in times over which the slope changes: beyond it the method is far from stable, and its error
+    /// estimate sees no more of that than the solution shows. Infinite for methods that are stable at any step.
+    pub first: f64,
 }
 
 /// An accepted step, kept for the prediction after the next one.
@@ -94,7 +97,7 @@ mod tests {
     use super::*;
 
     const CONTROL: StepControl =
-        StepControl { order: 4, safety: 0.9, min_factor: 0.2, max_factor: 8.0, predictive: true };
+        StepControl { order: 4, safety: 0.9, min_factor: 0.2, max_factor: 8.0, predictive: true, first: f64::INFINITY };
 
     fn accepted(err: f64, history: History) -> f64 {
         let Decision::Accept { h_next } = CONTROL.judge(0.1, err, history) else { panic!("error {err} was rejected") };

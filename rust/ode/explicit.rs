@@ -9,7 +9,7 @@ use super::explicit_tableau::{ExplicitTableau, Row};
 use super::options::Options;
 use super::outcome::Stats;
 use super::stepper::{Context, Segment, Start, Stepper, Trial};
-use super::stiffness::Stiffness;
+use super::stiffness::{BEYOND, Stiffness};
 use super::system::System;
 use crate::real::Real;
 
@@ -117,7 +117,7 @@ fn add_combination<R: Real>(out: &mut [R], row: &Row<R>, slopes: &[R], n: usize)
 
 impl<R: Real, S: System<R>> Stepper<R, S> for Explicit<R> {
     fn control(&self) -> StepControl {
-        StepControl { order: 7, safety: 0.9, min_factor: 0.333, max_factor: 6.0, predictive: false }
+        StepControl { order: 7, safety: 0.9, min_factor: 0.333, max_factor: 6.0, predictive: false, first: BEYOND }
     }
 
     fn attempt(&mut self, system: &mut S, start: Start<'_, R>, h: R, context: &mut Context<'_>) -> Trial {
@@ -160,8 +160,9 @@ impl<R: Real, S: System<R>> Stepper<R, S> for Explicit<R> {
             *error = (*a - *b).to_f64();
         }
         let states = system.error_norm(&self.error);
-        self.stiffness.observe(segment.h.to_f64() * slopes / states);
-        growth
+        let h_rho = segment.h.to_f64() * slopes / states;
+        self.stiffness.observe(h_rho);
+        growth.min(Stiffness::growth(h_rho))
     }
 
     fn interpolate(&mut self, system: &mut S, segment: &Segment<'_, R>, theta: R, out: &mut [R], stats: &mut Stats) {

@@ -1,6 +1,6 @@
 //! The loop: the stepper proposes, the controller disposes, the observer watches. Knows no method and no problem.
 
-use super::controller::{Accepted, Decision, History};
+use super::controller::{Accepted, Decision, History, StepControl};
 use super::initial_step::{first_step, probe};
 use super::observer::{Action, Observer, Step};
 use super::options::{InvalidOption, Options};
@@ -102,7 +102,7 @@ impl<'a, R: Real> Run<'a, R> {
         if !(all_finite(&self.y) && all_finite(&self.dy)) {
             return Status::NotFinite;
         }
-        let mut h = self.first_step(stepper.control().order, system);
+        let mut h = self.first_step(stepper.control(), system);
         loop {
             if self.t >= self.t_end {
                 return Status::ReachedEnd;
@@ -147,7 +147,8 @@ impl<'a, R: Real> Run<'a, R> {
                 self.y_new.copy_from_slice(stepper.end());
                 system.rhs(t_new, &self.y_new, &mut self.dy_new);
                 self.stats.rhs += 1;
-                if !(all_finite(&self.y_new) && all_finite(&self.dy_new)) {
+                let finite = all_finite(&self.y_new) && all_finite(&self.dy_new);
+                if !(finite && system.admits(&self.dy, &self.y_new, &self.dy_new)) {
                     return self.reject(h.to_f64() * stepper.control().min_factor);
                 }
                 let order = stepper.control().order;
@@ -216,7 +217,7 @@ impl<'a, R: Real> Run<'a, R> {
     }
 
     /// First step: as told, or from the slope and its change over a short probing step.
-    fn first_step<S: System<R>>(&mut self, order: u32, system: &mut S) -> f64 {
+    fn first_step<S: System<R>>(&mut self, control: StepControl, system: &mut S) -> f64 {
         let longest = (self.t_end - self.t).to_f64().min(self.options.max_step);
         if let Some(h) = self.options.first_step {
             return h.min(longest);
@@ -238,7 +239,13 @@ impl<'a, R: Real> Run<'a, R> {
             *d = (*new - *old).to_f64();
         }
         let change = system.error_norm(&self.difference);
-        if change.is_finite() { first_step(slope, change, short, order, self.options.rtol, cap) } else { short }
+        if !change.is_finite() {
+            return short;
+        }
+        // The time over which the slope changes; infinite where it does not.
+        let tau = short * (slope / change);
+        let cap = if tau > 0.0 { cap.min(control.first * tau) } else { cap };
+        first_step(slope, change, short, control.order, self.options.rtol, cap)
     }
 
     /// The step to take when `h` is wanted, and where it ends: the end of the interval is met exactly, and not with a

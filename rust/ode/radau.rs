@@ -233,7 +233,7 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         let RadauMethod { order, stopping, .. } = self.methods[self.current];
         let most = 2.0 * f64::from(stopping.limit);
         let safety = 0.9 * (1.0 + most) / (f64::from(self.memory.iterations.max(1)) + most);
-        StepControl { order, safety, min_factor: 0.2, max_factor: 8.0, predictive: true }
+        StepControl { order, safety, min_factor: 0.2, max_factor: 8.0, predictive: true, first: f64::INFINITY }
     }
 
     fn attempt(&mut self, system: &mut S, start: Start<'_, R>, h: R, context: &mut Context<'_>) -> Trial {

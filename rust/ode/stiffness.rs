@@ -9,6 +9,9 @@
 
 /// Border of the stability region of Dormand & Prince 8 along the negative real axis, with a margin.
 const BORDER: f64 = 6.1;
+/// Steps `h ρ` so far beyond the border grow what the error estimate does not see, and what is between the ends of a step, by this
+/// to the twelfth power and more; where that is below the tolerance they would be accepted.
+pub const BEYOND: f64 = 4.0 * BORDER;
 /// Steps at the border that make a problem stiff.
 const STIFF_AFTER: u32 = 15;
 /// Steps inside in a row that make it forget.
@@ -35,6 +38,13 @@ impl Stiffness {
         }
     }
 
+    /// The largest factor from a step with `h ρ` to the next that stays near the border, whatever its error allows. At least
+    /// 1: where the two differences are round-off so is `ρ`, and no reason to take shorter steps.
+    #[must_use]
+    pub fn growth(h_rho: f64) -> f64 {
+        if h_rho > 0.0 { (BEYOND / h_rho).max(1.0) } else { f64::INFINITY }
+    }
+
     /// True if stability has limited the steps of late.
     #[must_use]
     pub fn is_stiff(self) -> bool {
@@ -52,6 +62,13 @@ mod tests {
             stiffness.observe(*h_rho);
         }
         stiffness.is_stiff()
+    }
+
+    #[test]
+    fn steps_beyond_the_border_do_not_grow_and_others_do_so_freely() {
+        assert_eq!((Stiffness::growth(1e8), Stiffness::growth(BEYOND)), (1.0, 1.0));
+        assert_eq!((Stiffness::growth(0.5 * BEYOND), Stiffness::growth(0.0)), (2.0, f64::INFINITY));
+        assert_eq!((Stiffness::growth(f64::NAN), Stiffness::growth(f64::INFINITY)), (f64::INFINITY, 1.0));
     }
 
     #[test]

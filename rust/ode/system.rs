@@ -51,6 +51,13 @@ pub trait System<R: Real> {
         false
     }
 
+    /// False if no solution goes from a state with the slope `dy` to the state `y_new` with the slope `dy_new`, however well
+    /// the error estimate of the step looks: the step is then rejected. A system that conserves or dissipates something
+    /// knows; by default every finite state will do.
+    fn admits(&mut self, _dy: &[R], _y_new: &[R], _dy_new: &[R]) -> bool {
+        true
+    }
+
     /// Longest step worth trying from the current state, a guard against overflow; infinite by default.
     fn step_cap(&mut self, _t: R, _y: &[R], _dy: &[R]) -> f64 {
         f64::INFINITY

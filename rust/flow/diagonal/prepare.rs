@@ -217,17 +217,26 @@ impl<'a, R: Number> Prepared<'a, R> {
         patient()?;
         let mut fitted = vec![R::ZERO; d];
         R::least_squares(&range, self.x(), &self.targets, &mut fitted);
-        let rest = LeftOver::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &fitted);
+        let samples = rows(original.as_deref().unwrap_or(&self.data), n, d);
+        let rest = LeftOver::of(samples, &y, &fitted);
         self.size = rest.fitted;
+        // Where the reduced rows are independent every target of theirs can be fitted. Fitted ones would carry the
+        // rounding of |X||β|, which next to dependent rows is many times y.
+        let independent = range.rank() == self.n;
         if peak(&rest.u) > rest.errors {
-            self.unreachable = Unreachable::of(rows(original.as_deref().unwrap_or(&self.data), n, d), &y, &rest.u);
+            // So is what independent columns leave over: it is orthogonal to all of them.
+            let orthogonal = independent || range.rank() == d;
+            self.unreachable =
+                if orthogonal { Unreachable::beyond(&rest.u) } else { Unreachable::of(samples, &y, &rest.u) };
             let stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
             self.end = if stuck { Status::Saddle } else { Status::LeastSquares };
             self.rest = rest.u;
         }
-        let mut targets = core::mem::take(&mut self.targets);
-        self.x().apply(&fitted, &mut targets);
-        self.targets = targets;
+        if !independent {
+            let mut targets = core::mem::take(&mut self.targets);
+            self.x().apply(&fitted, &mut targets);
+            self.targets = targets;
+        }
         self.tall = original.map(|data| (range, data));
         Some(())
     }
@@ -248,6 +257,11 @@ struct Unreachable<R> {
 impl<R: Number> Unreachable<R> {
     fn nothing() -> Self {
         Self { squares: R::ZERO, along: R::ZERO, gradient: Vec::new() }
+    }
+
+    /// Of a `u` that is orthogonal to every column.
+    fn beyond(u: &[R]) -> Self {
+        Self { squares: sum_of_squares(u), ..Self::nothing() }
     }
 
     fn of(x: Rows<'_>, y: &[R], u: &[R]) -> Self {

@@ -64,6 +64,11 @@ impl Range {
         Self { basis, image, n, qr }
     }
 
+    /// The rank of `Z`.
+    pub(super) fn rank(&self) -> usize {
+        self.basis.rank()
+    }
+
     /// The `c` of least norm that minimises `‖Z c − b‖`, with one step of refinement.
     pub(super) fn solve(&self, b: &[f64], c: &mut [f64]) {
         let image = rows(&self.image, self.n, self.basis.rank());

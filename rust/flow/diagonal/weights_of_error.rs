@@ -14,7 +14,7 @@
 
 use super::prepare::peak;
 use super::reference::Reference;
-use crate::linalg::{Rows, SquareMatrix};
+use crate::linalg::{Rows, SquareMatrix, norm};
 use crate::real::{DoubleDouble, Real};
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
@@ -111,6 +111,11 @@ impl ErrorWeights {
     /// `‖x_i‖²` of the columns.
     pub(super) fn column_squares(&self) -> &[f64] {
         &self.column_squares
+    }
+
+    /// Norm of the round-off of the residual at the start of the step.
+    pub(super) fn round_off(&self) -> f64 {
+        norm(self.round_off.iter().copied())
     }
 
     /// The stages of a step are evaluated at these times.

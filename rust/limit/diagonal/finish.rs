@@ -217,9 +217,11 @@ impl Finished {
         let units = space.units();
         space.least_multipliers(&mut self.nu);
         units.multipliers_out(&mut self.nu);
+        let inside = self.beta.clone();
         units.coefficients_out(&mut self.beta);
         units.coefficients_out(&mut self.there);
         units.residuals_out(&mut self.backward);
+        allow_for_underflow(x, &inside, &self.beta, &mut self.backward);
         let bound = self.bound.map(|mut bound| {
             units.coefficients_out(&mut bound);
             // Leaving the units is exact unless it underflows.
@@ -253,6 +255,20 @@ impl Finished {
             n_iter: self.systems,
             status,
         }
+    }
+}
+
+/// Leaving the units is exact unless it underflows: what the residual of a coefficient below the normal numbers may be off
+/// by, which next to rows of 1e308 is no small number.
+fn allow_for_underflow(x: Rows<'_>, inside: &[f64], outside: &[f64], residual: &mut [f64]) {
+    let lost = |(inside, outside): (&f64, &f64)| {
+        if *inside != 0.0 && outside.abs() < f64::MIN_POSITIVE { SMALLEST } else { 0.0 }
+    };
+    let lost: Vec<f64> = inside.iter().zip(outside).map(lost).collect();
+    if largest(&lost) > 0.0 {
+        let mut moved = vec![0.0; x.n()];
+        x.apply_abs(&lost, &mut moved);
+        residual.iter_mut().zip(&moved).for_each(|(r, moved)| *r += moved);
     }
 }
 

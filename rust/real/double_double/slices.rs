@@ -161,7 +161,10 @@ mod tests {
         let mut x: Vec<f64> = (0..4000).map(|i| 1.0e-3 * f64::from(i) * f64::from(i - 2000) / 5.4).collect();
         x.extend((-60..10).flat_map(|e| [1.37, -1.11].map(|m| m * 10.0_f64.powi(e))));
         x.extend((0..200).map(|i| (f64::from(i) - 100.0) * 0.5 * core::f64::consts::LN_2));
-        x.into_iter().filter(|x| *x != 0.0 && x.abs() < 640.0).map(|x| DoubleDouble::from_parts(x, 0.3e-16 * x)).collect()
+        x.into_iter()
+            .filter(|x| *x != 0.0 && x.abs() < 640.0)
+            .map(|x| DoubleDouble::from_parts(x, 0.3e-16 * x))
+            .collect()
     }
 
     /// Largest difference to the function for one number, which has a table of its own, in units of 2^-104.

@@ -1,7 +1,7 @@
 //! Thirty digits.
 
-use super::golden::{cases, digits};
 use super::Case;
+use super::golden::{cases, digits};
 use crate::flow::{Flow, Method, Options, Precision, Status};
 use crate::real::{DoubleDouble, Real};
 
@@ -29,7 +29,12 @@ fn smoke() {
                     size = size.max(truth.abs().to_f64());
                 }
                 let l = DoubleDouble::from_parts(flow.loss[t], flow.loss_low[t]);
-                println!("   t {} beta {:e} loss {:e}", times[t], worst / size, ((l - exact[k].1[t]) / exact[k].1[t]).to_f64());
+                println!(
+                    "   t {} beta {:e} loss {:e}",
+                    times[t],
+                    worst / size,
+                    ((l - exact[k].1[t]) / exact[k].1[t]).to_f64()
+                );
             }
         }
     }
@@ -48,7 +53,17 @@ fn large() {
             let clock = std::time::Instant::now();
             let flow = case.flow(&options(rtol));
             let two = clock.elapsed();
-            println!("   {rtol:e} {:?} acc {} rej {} rhs {} jac {} it {} {:?}, {:.2} times a step", flow.status, flow.stats.accepted, flow.stats.rejected, flow.stats.rhs, flow.stats.jacobians, flow.stats.newton_iterations, two, 0.0);
+            println!(
+                "   {rtol:e} {:?} acc {} rej {} rhs {} jac {} it {} {:?}, {:.2} times a step",
+                flow.status,
+                flow.stats.accepted,
+                flow.stats.rejected,
+                flow.stats.rhs,
+                flow.stats.jacobians,
+                flow.stats.newton_iterations,
+                two,
+                0.0
+            );
         }
     }
 }

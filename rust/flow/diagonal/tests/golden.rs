@@ -62,7 +62,8 @@ pub fn exact(value: &Value) -> DoubleDouble {
     exponent -= mantissa.split_once('.').map_or(0, |(_, digits)| i32::try_from(digits.len()).unwrap_or(0));
     let ten = DoubleDouble::from_f64(10.0);
     let digits = mantissa.bytes().filter(u8::is_ascii_digit);
-    let size = digits.fold(DoubleDouble::ZERO, |sum, digit| sum * ten + DoubleDouble::from_f64(f64::from(digit - b'0')));
+    let size =
+        digits.fold(DoubleDouble::ZERO, |sum, digit| sum * ten + DoubleDouble::from_f64(f64::from(digit - b'0')));
     let power = (0..exponent.unsigned_abs()).fold(DoubleDouble::ONE, |power, _| power * ten);
     let size = if exponent < 0 { size / power } else { size * power };
     if mantissa.starts_with('-') { -size } else { size }
