@@ -195,11 +195,11 @@ def check_kkt(
     start = network("net", net)
     X, y = check.data(X, y, start.n_features)
     beta = check.vector("beta", beta, X.shape[1], "one coefficient for every column of X")
-    check.precision(precision)
+    check.precision(precision, ("double",))
     return start._check_kkt(X, y, beta, check.jobs(n_jobs))
 
 
 def _options(tol: float | None, bounds: bool, precision: str, n_jobs: int | None) -> LimitOptions:
     found = LimitOptions(bounds=check.flag("bounds", bounds), tol=check.tol(tol), n_jobs=check.jobs(n_jobs))
-    check.precision(precision)
+    check.precision(precision, ("double",))
     return found

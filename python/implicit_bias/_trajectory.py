@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from . import _validate as check
 from ._network import Network
 from ._status import Status
@@ -59,6 +61,11 @@ class Flow:
         Counters: accepted, rejected, rhs, jacobians, newton_iterations, newton_systems; and seconds.
     time_unit : str
         As it was asked for: "flow", or "log_scale" for units of :math:`\ln(1/\mathrm{scale})`.
+    beta_low, loss_low, multipliers_low : ndarray, or None
+        What binary64 leaves out of the array of that name, of the same shape: the value is the sum of the two. None with
+        ``precision="double"``.
+    observables_low : dict of str to ndarray, or None
+        The same of the observables.
     """
 
     t: Array = field(repr=False)
@@ -72,6 +79,10 @@ class Flow:
     success: bool
     stats: dict[str, int | float]
     time_unit: str
+    beta_low: Array | None = field(repr=False)
+    loss_low: Array | None = field(repr=False)
+    multipliers_low: Array | None = field(repr=False)
+    observables_low: dict[str, Array] | None = field(repr=False)
     _save_beta: bool = field(repr=False)
     _net: Network = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.
@@ -80,6 +91,33 @@ class Flow:
     # What was integrated, one state a row; the network knows what it means.
     _path: Array = field(repr=False)
     _method: str = field(repr=False)
+
+    def to_mpmath(self, name: str = "beta") -> Any:
+        r"""An array of the result as exact numbers of mpmath.
+
+        .. math:: \mathrm{value} = \mathrm{array} + \mathrm{array}_\mathrm{low}
+
+        Parameters
+        ----------
+        name : str, default "beta"
+            "beta", "loss", "multipliers" or the name of an observable.
+
+        Returns
+        -------
+        ndarray of mpmath.mpf
+            Of the shape of the array; each number is the exact sum of its parts, whatever the working precision.
+
+        Raises
+        ------
+        ValueError
+            If there is no array of that name.
+        ImportError
+            If mpmath is missing (extra "mpmath").
+        """
+        arrays = {"beta": self.beta, "loss": self.loss, "multipliers": self.multipliers} | self.observables
+        found = arrays.get(check.choice("name", name, [key for key, value in arrays.items() if value is not None]))
+        lows = {"beta": self.beta_low, "loss": self.loss_low, "multipliers": self.multipliers_low}
+        return _exact(found, (lows | (self.observables_low or {})).get(name))
 
     @property
     def parameters(self) -> Any:
@@ -144,6 +182,17 @@ class Flow:
     def _needs_rows(self, name: str) -> None:
         if not self._save_beta:
             raise ValueError(f"{name} needs every row of beta: call gradient_flow with save_beta=True, got False")
+
+
+def _exact(high: Array | None, low: Array | None) -> Any:
+    """The sums of two arrays, without rounding."""
+    try:
+        from mpmath import fadd
+    except ImportError:
+        raise ImportError("to_mpmath needs mpmath: pip install 'implicit-bias[mpmath]'") from None
+    parts = (np.zeros(0) if high is None else high, 0.0 if low is None else low)
+    exact = np.frompyfunc(lambda a, b: fadd(a, b, exact=True), 2, 1)
+    return exact(*parts)
 
 
 class FlowInterrupted(KeyboardInterrupt):

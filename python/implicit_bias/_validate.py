@@ -20,8 +20,13 @@ Array = NDArray[np.float64]
 
 #: Below the least one the rounding of a step is as large as the error asked for; above the largest nothing is resolved.
 RTOL_RANGE = (1e-14, 0.1)
-#: A residual below the least one is round-off of `y` itself.
+#: The same in double-double.
+EXACT_RTOL_RANGE = (1e-30, 0.1)
+#: A residual below the least one is round-off of `y` itself; of a `y` of thirty digits in double-double.
 TOL_RANGE = (1e-16, 0.1)
+EXACT_TOL_RANGE = (1e-31, 0.1)
+#: In what arithmetic an answer can be had.
+PRECISIONS = ("double", "double-double")
 #: Threads beyond this are not started: no problem is large enough, and the answer does not depend on them.
 MOST_JOBS = 256
 #: Environment variable with the number of threads where a call does not say it.
@@ -127,13 +132,18 @@ def within(name: str, value: object, interval: tuple[float, float], why: str) ->
     return found
 
 
-def rtol(value: object) -> float:
-    """A relative tolerance of the integrator; None is the default of binary64, 1e-10."""
+def rtol(value: object, precision: str = "double") -> float:
+    """A relative tolerance of the integrator; None is the default, 1e-10 in binary64 and 1e-28 in double-double."""
+    if precision == "double-double":
+        floor = "1e-30 is the floor of double-double precision"
+        return 1e-28 if value is None else within("rtol", value, EXACT_RTOL_RANGE, floor)
     return 1e-10 if value is None else within("rtol", value, RTOL_RANGE, "1e-14 is the floor of double precision")
 
 
-def tol(value: object) -> float:
-    """A tolerance of the residual; None is the default of binary64, 1e-12."""
+def tol(value: object, precision: str = "double") -> float:
+    """A tolerance of the residual; None is the default, 1e-12 in binary64 and 1e-29 in double-double."""
+    if precision == "double-double":
+        return 1e-29 if value is None else within("tol", value, EXACT_TOL_RANGE, "1e-31 is the round-off of y")
     return 1e-12 if value is None else within("tol", value, TOL_RANGE, "1e-16 is the round-off of y")
 
 
@@ -181,11 +191,9 @@ def choices(name: str, values: object, allowed: Sequence[str]) -> list[str]:
     return found
 
 
-def precision(value: object) -> None:
-    """Only binary64 until thirty-digit runs are there."""
-    if isinstance(value, str) and value == "double-double":
-        raise ValueError("precision must be 'double': 'double-double' is not there yet")
-    choice("precision", value, ("double",))
+def precision(value: object, allowed: Sequence[str] = PRECISIONS) -> str:
+    """The name of an arithmetic."""
+    return choice("precision", value, allowed)
 
 
 def jobs(value: object) -> int:
