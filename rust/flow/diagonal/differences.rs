@@ -38,6 +38,8 @@ pub(super) struct Differences {
     error: f64,
     /// The same as a part of the last difference.
     inexactness: f64,
+    /// Largest shift.
+    reach: f64,
     /// Room for evaluations in double-double,
     shift: Vec<DoubleDouble>,
     beta: Vec<DoubleDouble>,
@@ -102,6 +104,7 @@ impl Differences {
         self.fitted.resize(states.len(), DoubleDouble::ZERO);
         exact::shifts(x, states, &mut self.shift);
         exact::evaluate(reference, &self.shift, &mut self.beta, &mut self.slope);
+        self.reach = peak(&self.shift);
         DoubleDouble::apply_many(x, &self.beta, &mut self.fitted);
         let parts = self.rising.iter_mut().zip(&mut self.falling).zip(self.slope.iter().zip(&self.beta));
         for ((rising, falling), (slope, beta)) in parts {
@@ -150,6 +153,10 @@ impl Stages<DoubleDouble> for Differences {
 
     fn inexactness(&self) -> f64 {
         self.inexactness
+    }
+
+    fn reach(&self) -> f64 {
+        self.reach
     }
 
     fn forget(&mut self) {

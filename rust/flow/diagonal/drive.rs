@@ -107,7 +107,7 @@ pub(super) fn at_start<'p, R: Number>(
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
     let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
-    let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides);
+    let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides).within(prepared.dependent());
     if options.times.is_none() && stopping.judge(&flow.here.beta, &flow.here.residual).is_none() {
         let untold = prepared.clock(options.time_unit).untold(time_scale(&flow));
         untold.map_or(Ok(()), |exponent| Err(Invalid::Time { exponent }))?;

@@ -85,21 +85,12 @@ impl<'a, R: Number> DualFlow<'a, R> {
     /// Move the state into the reference: afterwards `Δν = 0`, and what is known of it stays.
     fn rebase(&mut self, state: &mut [R]) {
         self.visit(state);
-        advance(&mut self.reference, self.x, state, &self.here.shift);
+        R::advance(&mut self.reference, self.x, state, &self.here.shift);
         self.stages.forget();
         state.fill(R::ZERO);
         self.here.state.fill(R::ZERO);
         self.here.shift.fill(R::ZERO);
     }
-}
-
-/// `ν_ref += Δν`, given `z = 2XᵀΔν`; `G_ref` once more from `ν_ref`, in double-double, before the rounding errors of the
-/// `z` that were added to it could be seen in β.
-pub(super) fn advance<R: Number>(reference: &mut Reference, x: Rows<'_>, delta_nu: &[R], z: &[R]) {
-    if reference.advance(delta_nu, z) > R::EXACT_SHIFT {
-        reference.form_g(x);
-    }
-    reference.refresh();
 }
 
 impl<R: Number> System<R> for DualFlow<'_, R> {
@@ -119,7 +110,7 @@ impl<R: Number> System<R> for DualFlow<'_, R> {
         for dy in dy.chunks_exact_mut(self.x.n()) {
             dy.iter_mut().zip(self.y).for_each(|(dy, y)| *dy = (*y - *dy) / samples);
         }
-        self.norm.at_times(t);
+        self.norm.at_times(t, self.stages.reach());
     }
 
     fn set_error_weights(&mut self, t: R, y: &[R], dy: &[R]) {

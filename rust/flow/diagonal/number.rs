@@ -10,7 +10,7 @@ use super::kept::Kept;
 use super::plain::Plain;
 use super::problem::Problem;
 use super::range::Range;
-use super::reference::Reference;
+use super::reference::{EXACT_SHIFT, Reference};
 use crate::flow::clock::Clock;
 use crate::flow::segment::Segment;
 use crate::linalg::{Rows, RowwiseQr};
@@ -26,8 +26,6 @@ pub(super) trait Number: Real {
 
     /// Twice the unit round-off.
     const ULP: f64 = 2.0 * Self::UNIT_ROUNDOFF;
-    /// `G_ref` is formed in double-double once the shifts added to it since it last was come to more than this.
-    const EXACT_SHIFT: f64;
     /// More samples than features are rotated into as many: in binary64, and no rotation has more digits.
     const REDUCES_ROWS: bool;
     /// Most stages of Radau IIA.
@@ -41,6 +39,8 @@ pub(super) trait Number: Real {
     fn rounded<'a>(values: &'a [Self], room: &'a mut Vec<f64>) -> &'a [f64];
     /// β at the shifts `z` of several states one after another, and S.
     fn evaluate(reference: &Reference, z: &[Self], beta: &mut [Self], slope: &mut [f64]);
+    /// Move a reference by `Δν`, `z = 2XᵀΔν`.
+    fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[Self], z: &[Self]);
     /// `Xᵀ w_k` of several vectors.
     fn transposed_many(x: Rows<'_>, w: &[Self], out: &mut [Self]);
     /// `X v_k` of several vectors.
@@ -71,6 +71,10 @@ pub(super) trait Stages<R>: Debug + Default {
     fn inexactness(&self) -> f64 {
         0.0
     }
+    /// The largest shift that the last [`Stages::fitted`] had to form: as many units round-off β is off by.
+    fn reach(&self) -> f64 {
+        0.0
+    }
     /// The reference has moved: what is known of a state is no longer known of it.
     fn forget(&mut self);
 }
@@ -93,8 +97,6 @@ impl Number for f64 {
     type Stages = Plain;
     type Segment = Segment;
 
-    // A long step is at once; of the many short ones one in several is.
-    const EXACT_SHIFT: f64 = super::reference::EXACT_SHIFT;
     const REDUCES_ROWS: bool = true;
     const MOST_STAGES: usize = 7;
     const HAS_LOW: bool = false;
@@ -109,6 +111,15 @@ impl Number for f64 {
 
     fn evaluate(reference: &Reference, z: &[f64], beta: &mut [f64], slope: &mut [f64]) {
         reference.evaluate(z, beta, slope);
+    }
+
+    /// `G_ref` once more from `ν_ref`, in double-double, before the rounding errors of the `z` that were added to it could be
+    /// seen in β.
+    fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[f64], z: &[f64]) {
+        if reference.advance(delta_nu, z) > EXACT_SHIFT {
+            reference.form_g(x);
+        }
+        reference.refresh();
     }
 
     fn transposed_many(x: Rows<'_>, w: &[f64], out: &mut [f64]) {
@@ -144,7 +155,6 @@ impl Number for DoubleDouble {
     type Stages = Differences;
     type Segment = Kept;
 
-    const EXACT_SHIFT: f64 = 0.0;
     const REDUCES_ROWS: bool = false;
     const MOST_STAGES: usize = 11;
     const HAS_LOW: bool = true;
@@ -162,6 +172,10 @@ impl Number for DoubleDouble {
 
     fn evaluate(reference: &Reference, z: &[Self], beta: &mut [Self], slope: &mut [f64]) {
         exact::evaluate(reference, z, beta, slope);
+    }
+
+    fn advance(reference: &mut Reference, _x: Rows<'_>, delta_nu: &[Self], z: &[Self]) {
+        reference.follow(delta_nu, z);
     }
 
     fn transposed_many(x: Rows<'_>, w: &[Self], out: &mut [Self]) {

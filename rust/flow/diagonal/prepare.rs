@@ -50,6 +50,8 @@ pub(super) struct Prepared<'a, R = f64> {
     shape: (usize, usize),
     /// Least squares in the reduced rows, and the data before the reduction, where `N > d`.
     tall: Option<(Range, Cow<'a, [f64]>)>,
+    /// What the residual is measured in where rows or columns are dependent, and are not reduced.
+    dependent: Option<Range>,
 }
 
 impl<'a, R: Number> Prepared<'a, R> {
@@ -75,6 +77,7 @@ impl<'a, R: Number> Prepared<'a, R> {
             scale,
             shape: (x.n(), x.d()),
             tall: None,
+            dependent: None,
         };
         prepared.size = peak(&prepared.targets);
         if prepared.size > 0.0 {
@@ -91,6 +94,12 @@ impl<'a, R: Number> Prepared<'a, R> {
     /// Where the reduced flow is going.
     pub(super) fn goal(&self, tol: f64, at_tolerance: bool) -> Goal {
         Goal { tol, size: self.size, end: self.end, rotated: self.is_rotated(), at_tolerance }
+    }
+
+    /// The range of X where its rank is below both of its dimensions, in numbers that tell the rest of the residual from 0: it
+    /// is that of directions in which binary64 data are 0 to their last place, and takes 10^32 time scales to go.
+    pub(super) fn dependent(&self) -> Option<&Range> {
+        self.dependent.as_ref()
     }
 
     /// True if the reduced rows are not the original ones, so that their residuals are others.
@@ -237,7 +246,11 @@ impl<'a, R: Number> Prepared<'a, R> {
             self.x().apply(&fitted, &mut targets);
             self.targets = targets;
         }
-        self.tall = original.map(|data| (range, data));
+        match original {
+            Some(data) => self.tall = Some((range, data)),
+            None if !R::REDUCES_ROWS && range.rank() < n.min(d) => self.dependent = Some(range),
+            None => {}
+        }
         Some(())
     }
 }

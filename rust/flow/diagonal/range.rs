@@ -5,7 +5,7 @@
 //! space is `c = Q w`, `w` from a QR of `B` that is stable row by row.
 
 use super::prepare::peak;
-use crate::linalg::{Cholesky, RowBasis, Rows, RowwiseQr, WeightedGram};
+use crate::linalg::{Cholesky, RowBasis, Rows, RowwiseQr, WeightedGram, norm};
 use crate::real::Real;
 
 /// Rows count as independent without a rank-revealing factorization while the Gram matrix of the scaled rows is better
@@ -67,6 +67,11 @@ impl Range {
     /// The rank of `Z`.
     pub(super) fn rank(&self) -> usize {
         self.basis.rank()
+    }
+
+    /// `‖Pb‖₂`, `P` the projection onto the range of `Z` as it counts here.
+    pub(super) fn size_within(&self, b: &[f64]) -> f64 {
+        self.qr.as_ref().map_or(0.0, |qr| norm(qr.apply_qt(b)[..self.basis.rank()].iter().copied()))
     }
 
     /// The `c` of least norm that minimises `‖Z c − b‖`, with one step of refinement.

@@ -126,15 +126,30 @@ impl Reference {
     /// A shift carries a relative error of a few ulps, ε, and adds `ε|z|` to that of β: where they come to more than
     /// [`EXACT_SHIFT`], the caller has to form `G_ref` from `ν_ref` ([`Reference::form_g`]). The error is then gone, and
     /// does not grow with the number of steps. [`Reference::refresh`] has to follow.
-    pub(super) fn advance<R: Real>(&mut self, delta_nu: &[R], z: &[R]) -> f64 {
+    pub(super) fn advance(&mut self, delta_nu: &[f64], z: &[f64]) -> f64 {
         for (nu, delta) in self.nu.iter_mut().zip(delta_nu) {
-            *nu += DoubleDouble::from_parts(delta.to_f64(), delta.low());
+            *nu += DoubleDouble::from_f64(*delta);
         }
         for (sum, z) in self.g.iter_mut().zip(z) {
-            *sum += DoubleDouble::from_parts(0.5 * z.to_f64(), 0.5 * z.low());
+            *sum += DoubleDouble::from_f64(0.5 * z);
         }
         self.drift += peak(z);
         self.drift
+    }
+
+    /// `ν_ref += Δν`, `G_ref += ½z` and the exponents with it, all in double-double.
+    ///
+    /// The exponents move by themselves: formed again from `G_ref`, those of fitted coefficients, numbers near 0, would
+    /// carry the rounding of |ln κ| into every step, and no residual would come below that.
+    pub(super) fn follow(&mut self, delta_nu: &[DoubleDouble], z: &[DoubleDouble]) {
+        self.nu.iter_mut().zip(delta_nu).for_each(|(nu, delta)| *nu += *delta);
+        for (i, z) in z.iter().enumerate() {
+            self.g[i] += DoubleDouble { high: 0.5 * z.high, low: 0.5 * z.low };
+            let [plus, minus, half] = self.exact_exponents(i);
+            self.exponents.plus.set(i, plus + *z);
+            self.exponents.minus.set(i, minus - *z);
+            self.exponents.half.set(i, half + *z);
+        }
     }
 
     /// `G_ref = Xᵀν_ref` in double-double.

@@ -6,6 +6,7 @@
 //! gone to 0.
 
 use super::prepare::peak;
+use super::range::Range;
 use crate::flow::outcome::Status;
 use crate::linalg::Rows;
 use crate::real::Real;
@@ -36,6 +37,8 @@ pub(super) struct Stopping<'p, R = f64> {
     x: Rows<'p>,
     y: &'p [R],
     goal: Goal,
+    /// What a residual is measured in, if not all of it counts.
+    range: Option<&'p Range>,
     /// Whether `β_i` can rise and fall; empty if all can do both.
     sides: Vec<(bool, bool)>,
     row_norms: Vec<f64>,
@@ -64,6 +67,7 @@ impl<'p, R: Real> Stopping<'p, R> {
             x,
             y,
             goal,
+            range: None,
             sides: if sides.iter().all(|sides| *sides == (true, true)) { Vec::new() } else { sides },
             row_norms: (0..n).map(|i| norm(x.row(i))).collect(),
             column_norms,
@@ -73,6 +77,11 @@ impl<'p, R: Real> Stopping<'p, R> {
         }
     }
 
+    /// Only what lies within `range` counts.
+    pub(super) fn within(self, range: Option<&'p Range>) -> Self {
+        Self { range, ..self }
+    }
+
     /// Where it stops.
     pub(super) fn goal(&self) -> Goal {
         self.goal
@@ -80,18 +89,22 @@ impl<'p, R: Real> Stopping<'p, R> {
 
     /// Why to stop at β with residual `y − Xβ`, if at all.
     pub(super) fn judge(&mut self, beta: &[R], residual: &[R]) -> Option<Status> {
-        let largest = if self.goal.rotated { norm(residual) } else { peak(residual) };
+        let seen = self.range.map(|range| {
+            let rounded: Vec<f64> = residual.iter().map(|r| r.to_f64()).collect();
+            range.size_within(&rounded)
+        });
+        let largest = seen.unwrap_or_else(|| if self.goal.rotated { norm(residual) } else { peak(residual) });
         let converged = largest <= self.goal.tol * self.goal.size;
-        if converged && self.goal.at_tolerance || self.at_floor(beta, residual) {
+        if converged && self.goal.at_tolerance || self.at_floor(beta, seen.unwrap_or_else(|| peak(residual))) {
             return Some(if converged { self.goal.end } else { Status::RoundoffFloor });
         }
         (!self.sides.is_empty() && self.at_signs(beta, residual)).then_some(Status::InfeasibleSign)
     }
 
     /// The residual is as small as the rounding errors of its own evaluation.
-    fn at_floor(&mut self, beta: &[R], residual: &[R]) -> bool {
+    fn at_floor(&mut self, beta: &[R], largest: f64) -> bool {
         // |x_n|ᵀ|β| ≤ ‖x_n‖‖β‖ spares the product with the data until the residual is within its reach.
-        let (size, largest) = (norm(beta), peak(residual));
+        let size = norm(beta);
         let bound =
             self.row_norms.iter().zip(self.y).fold(0.0, |b: f64, (row, y)| b.max(row * size + y.to_f64().abs()));
         if largest > FLOOR * Self::ULP * bound {

@@ -1,6 +1,6 @@
 //! Watches the dual flow while it is integrated: saves rows, decides that it is over, keeps to the budgets.
 
-use super::dual::{DualFlow, advance};
+use super::dual::DualFlow;
 use super::number::{Number, Path};
 use super::reference::Reference;
 use super::stopping::Stopping;
@@ -130,7 +130,7 @@ fn replay<R: Number>(
         for z in &mut shift {
             *z *= two;
         }
-        advance(reference, x, segment.last(), &shift);
+        R::advance(reference, x, segment.last(), &shift);
     }
     written
 }

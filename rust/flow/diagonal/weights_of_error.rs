@@ -22,6 +22,8 @@ const INACTIVE: f64 = 1e-3;
 /// Round-off of the right-hand side, and of the stage equations that are solved with it, in ulps of `|y_n| + ‖x_n‖‖β‖`:
 /// 2 for the product, the rest for the stage matrix, whose inverse has norms up to 60.
 const ROUND_OFF: f64 = 32.0;
+/// Round-off of a shift `z`, as a part of [`ROUND_OFF`]: a sum of products, added to an exponent.
+const SHIFT_ROUND_OFF: f64 = 0.25;
 /// How far beyond the size of a fitted coefficient the exponents may be extrapolated in one step, in e-folds.
 const OVERSHOOT: f64 = 8.0;
 
@@ -65,6 +67,8 @@ pub(super) struct ErrorWeights {
     length: f64,
     /// Twice the unit round-off of the numbers of the state.
     ulp: f64,
+    /// How many times its round-off at the start of the step the residual has.
+    noise: f64,
     /// Growth rates `Xᵀν'`, and the slope `ν'` they belong to.
     rates: Vec<f64>,
     rates_of: Vec<f64>,
@@ -101,6 +105,7 @@ impl ErrorWeights {
             start: DoubleDouble::ZERO,
             length: f64::INFINITY,
             ulp,
+            noise: 1.0,
             rates: vec![0.0; d],
             rates_of: vec![f64::NAN; n],
             seen: vec![0.0; d],
@@ -118,8 +123,10 @@ impl ErrorWeights {
         norm(self.round_off.iter().copied())
     }
 
-    /// The stages of a step are evaluated at these times.
-    pub(super) fn at_times<R: Real>(&mut self, t: &[R]) {
+    /// The stages of a step are evaluated at these times, where exponents have moved by up to `reach`: each e-fold adds its
+    /// rounding to that of β.
+    pub(super) fn at_times<R: Real>(&mut self, t: &[R], reach: f64) {
+        self.noise = 1.0 + SHIFT_ROUND_OFF * reach;
         if let [_, .., last] = t {
             self.length = (exact(*last) - self.start).to_f64();
         }
@@ -129,6 +136,7 @@ impl ErrorWeights {
     pub(super) fn set<R: Real>(&mut self, x: Rows<'_>, reference: &Reference, t: R, here: &Seen<'_>, dy: &[f64]) {
         self.start = exact(t);
         self.length = f64::INFINITY;
+        self.noise = 1.0;
         self.find_rates(x, dy);
         self.slope.copy_from_slice(here.slope);
         self.residual_tolerance = self.residual_rtol * peak(here.residual);
@@ -194,6 +202,7 @@ impl ErrorWeights {
         // How many times round-off explains e.
         let (mut beyond, mut times) = (0.0, 0.0);
         for ((moved, e), noise) in moved.iter().zip(e).zip(&self.round_off) {
+            let noise = noise * self.noise;
             beyond = larger(beyond, moved.abs() - noise);
             times = larger(times, (moved + e * (self.samples / self.length)).abs() / noise);
         }
