@@ -95,11 +95,28 @@ fn assert_orders(measured: [f64; 3], expected: [f64; 3]) {
 #[test]
 fn radau_has_order_2s_minus_1_dense_output_of_order_s_and_refined_output_of_the_order_of_the_step() {
     // Newton's iteration goes as far, and the step is as short, as each error can be told from round-off.
-    for (s, rtol, steps) in [(3, 1e-20, [64; 3]), (5, 1e-25, [32; 3]), (7, 1e-30, [10, 32, 8])] {
+    for (s, rtol, steps) in [
+        (3, 1e-20, [64; 3]),
+        (5, 1e-25, [32; 3]),
+        (7, 1e-30, [10, 32, 8]),
+        (9, 1e-30, [3, 16, 3]),
+        (11, 1e-30, [2, 8, 2]),
+    ] {
         let order = s as f64;
         let measured = orders(|system| Radau::new(system, &only(s, rtol)), &mut rational(rtol), steps);
         // Local errors inside a step, from exact data, have one order more.
         assert_orders(measured, [2.0 * order - 1.0, order + 1.0, 2.0 * order]);
+    }
+}
+
+#[test]
+fn errors_of_every_radau_go_down_to_round_off_and_stay_there() {
+    // A step is done when Newton's corrections are ten units of round-off, and rounds its increment once.
+    for (s, enough) in [(7, 128), (9, 24), (11, 12)] {
+        for steps in [enough, 2 * enough] {
+            let [error, ..] = errors(&mut Radau::new(&rational(1e-30), &only(s, 1e-30)), &mut rational(1e-30), steps);
+            assert!(error < 100.0 * D::UNIT_ROUNDOFF, "{s} stages, {steps} steps: {error:e}");
+        }
     }
 }
 
