@@ -1,10 +1,10 @@
-"""Make the tables of `rust/ode/radau_coefficients.rs`: Radau IIA with any odd number of stages, from its nodes alone.
+r"""Make the tables of `rust/ode/radau_coefficients.rs`: Radau IIA with any odd number of stages, from its nodes alone.
 
-.. math:: \\frac{d^{s-1}}{dx^{s-1}} \\left[x^{s-1}(x-1)^s\\right] = 0
+.. math:: \frac{d^{s-1}}{dx^{s-1}} \left[x^{s-1}(x-1)^s\right] = 0
 
-The roots of this polynomial are the nodes (Hairer & Wanner II, IV.5, (5.3)); derivatives of their Lagrange basis give the
-inverse of the matrix A of the method, and its eigenvectors the transformation. All in 120 digits, printed as the nearest
-float and the float nearest to what it leaves out. ``python tools/radau_coefficients.py 9`` prints the table of 9 stages
+The roots of this polynomial are the nodes (Hairer & Wanner II, IV.5, (5.3)); derivatives of their Lagrange basis give
+the inverse of the matrix A of the method, and its eigenvectors the transformation. All in 120 digits, printed as the
+nearest float and the float nearest to what it leaves out. ``python tools/radau_coefficients.py 9`` prints the table of 9 stages
 (mpmath is needed); ``rustfmt`` lays it out.
 """
 
@@ -19,9 +19,7 @@ DIGITS = 120
 def nodes(s):
     """The nodes, rising; the last is exactly 1."""
     # Coefficient of x^k in the derivative, k = 0..s.
-    coefficients = [
-        comb(s, k) * (-1) ** (s - k) * mpf(factorial(s - 1 + k)) / factorial(k) for k in range(s + 1)
-    ]
+    coefficients = [comb(s, k) * (-1) ** (s - k) * mpf(factorial(s - 1 + k)) / factorial(k) for k in range(s + 1)]
     found = mp.polyroots(coefficients[::-1], maxsteps=500, extraprec=4 * DIGITS)
     found = sorted(mp.re(root) for root in found)
     assert abs(found[-1] - 1) < mpf(10) ** (10 - DIGITS)
@@ -59,8 +57,8 @@ def left_slope(c):
 def modes(matrix):
     """The real eigenvalue, the complex ones with positive imaginary part, and the real transformation T.
 
-    Columns of T: the real eigenvector, of length 1; real and imaginary part of each complex one, their squares of sum 2,
-    turned so that they are orthogonal, the longer one first. The sign of a pair is free (in the table of 5 stages both
+    Columns of T: the real eigenvector, of length 1; real and imaginary part of each complex one, their squares of sum
+    2, turned so that they are orthogonal, the longer one first. The sign of a pair is free (in the table of 5 stages both
     are the other ones).
     """
     values, vectors = mp.eig(matrix)
@@ -85,11 +83,13 @@ def modes(matrix):
 
 
 def normalised(v):
+    """Of length 1."""
     length = mp.sqrt(mp.fsum(abs(x) ** 2 for x in v))
     return [x / length for x in v]
 
 
 def pair(x):
+    """High and low part, as Rust writes them."""
     high, low = float(x), float(x - mpf(float(x)))
     # What is left of an integer is the rounding of this program.
     return f"({high!r}, {low if abs(low) > 1e-60 else 0.0!r})"

@@ -66,12 +66,12 @@ def gradient_flow(
         Largest residual, relative to the largest target, that counts as converged; in [1e-16, 0.1], 1e-12 by default.
         In double-double in [1e-31, 0.1], 1e-29 by default.
     precision : {"double", "double-double"}, default "double"
-        Arithmetic of the state. "double-double" has 31 digits, each array of the result a companion ``…_low``, and a step
-        costs some ten times as much; for `DiagonalNetwork`, without ``method="weights"`` and the observable "distance".
-        `X` is binary64 in either.
+        Arithmetic of the state. "double-double" has 31 digits, each array of the result a companion ``…_low``, and a
+        step costs some ten times as much; for `DiagonalNetwork`, without ``method="weights"`` and the observable
+        "distance". `X` is binary64 in either.
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
-        "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto": explicit as long as the
-        problem is not stiff. "weights": the raw weights, explicitly, as an independent check; for weights between
+        "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto":
+        explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check; for weights between
         1e-150 and 1e150. Coefficients are differences of products of weights there, and off by about
         ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
     max_steps : int, optional

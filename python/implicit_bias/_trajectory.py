@@ -1,6 +1,7 @@
 """What `gradient_flow` returns: the path of the predictor, and what follows from it on request."""
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ class Flow:
     time_unit : str
         As it was asked for: "flow", or "log_scale" for units of :math:`\ln(1/\mathrm{scale})`.
     beta_low, loss_low, multipliers_low : ndarray, or None
-        What binary64 leaves out of the array of that name, of the same shape: the value is the sum of the two. None with
-        ``precision="double"``.
+        What binary64 leaves out of the array of that name, of the same shape: the value is the sum of the two. None
+        with ``precision="double"``.
     observables_low : dict of str to ndarray, or None
         The same of the observables.
     """
@@ -187,7 +188,7 @@ class Flow:
 def _exact(high: Array | None, low: Array | None) -> Any:
     """The sums of two arrays, without rounding."""
     try:
-        from mpmath import fadd
+        fadd = import_module("mpmath").fadd
     except ImportError:
         raise ImportError("to_mpmath needs mpmath: pip install 'implicit-bias[mpmath]'") from None
     parts = (np.zeros(0) if high is None else high, 0.0 if low is None else low)

@@ -76,10 +76,13 @@ DATA = [
     ({"y": []}, "y must not be empty: got shape (0,)"),
 ]
 
-COMMON = [
-    ({"precision": "double-double"}, "precision must be 'double': 'double-double' is not there yet"),
+PRECISION = [
+    ({"precision": "double-double"}, "precision must be 'double': got 'double-double'"),
     ({"precision": "single"}, "precision must be 'double': got 'single'"),
     ({"precision": 53}, "precision must be 'double': got 53"),
+]
+
+COMMON = [
     ({"n_jobs": 0}, "n_jobs must be an integer of at least 1: got 0"),
     ({"n_jobs": -1}, "n_jobs must be an integer of at least 1: got -1"),
     ({"n_jobs": 2.0}, "n_jobs must be an integer of at least 1: got 2.0"),
@@ -105,6 +108,8 @@ BOUNDS = [
 
 FLOW = [
     ({"net": "net"}, "net must be a network, such as a DiagonalNetwork: got 'net'"),
+    ({"precision": "single"}, "precision must be one of 'double', 'double-double': got 'single'"),
+    ({"precision": 53}, "precision must be one of 'double', 'double-double': got 53"),
     ({"rtol": 1e-15}, f"{RTOL}: got 1e-15"),
     ({"rtol": 0.2}, f"{RTOL}: got 0.2"),
     ({"rtol": -1.0}, f"{RTOL}: got -1.0"),
@@ -388,9 +393,9 @@ OTHERS = [
 def table():
     for call, rows in (
         (flow, DATA + COMMON + TOLERANCE + FLOW),
-        (limit, DATA + COMMON + TOLERANCE + BOUNDS + FLOW[:1]),
-        (path, DATA + COMMON + TOLERANCE + BOUNDS + PATH),
-        (kkt, DATA + COMMON + KKT),
+        (limit, DATA + PRECISION + COMMON + TOLERANCE + BOUNDS + FLOW[:1]),
+        (path, DATA + PRECISION + COMMON + TOLERANCE + BOUNDS + PATH),
+        (kkt, DATA + PRECISION + COMMON + KKT),
         (sweep, [row for row in COMMON if "n_jobs" in row[0]] + SWEEP),
         (network, WEIGHTS),
         (scaled, SCALE_SHAPE),

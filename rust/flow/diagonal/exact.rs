@@ -20,7 +20,9 @@ const TERMS: usize = 26;
 pub(super) fn shifts(x: Rows<'_>, states: &[DoubleDouble], z: &mut [DoubleDouble]) {
     for (state, z) in states.chunks_exact(x.n().max(1)).zip(z.chunks_exact_mut(x.d().max(1))) {
         x.apply_transposed(state, z);
-        z.iter_mut().for_each(|z| *z = DoubleDouble { high: 2.0 * z.high, low: 2.0 * z.low });
+        for z in z {
+            *z = DoubleDouble { high: 2.0 * z.high, low: 2.0 * z.low };
+        }
     }
 }
 

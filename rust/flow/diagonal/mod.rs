@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what is asked? | `problem` |
-//! | in which form is it integrated? | `prepare`, `range` |
+//! | in which form is it integrated? | `prepare`, `range`, `left_over` |
 //! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
 //! | in binary64 | `plain`, `shifts` |
 //! | in double-double | `differences`, `exact`, `kept` |
@@ -22,6 +22,7 @@ mod drive;
 mod dual;
 mod exact;
 mod kept;
+mod left_over;
 mod number;
 mod parameters;
 mod plain;

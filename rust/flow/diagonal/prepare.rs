@@ -7,6 +7,7 @@
 //! * y is replaced by its projection onto the range of X: the rest is orthogonal to every column, so it never moves
 //!   β; ν then stays in the range too, which makes it the multiplier of least norm.
 
+use super::left_over::{LeftOver, Unreachable, sum_of_squares};
 use super::number::Number;
 use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
@@ -21,8 +22,6 @@ use std::borrow::Cow;
 
 /// Sizes within `2^±REASONABLE` are left alone: products of four of them neither overflow nor underflow.
 const REASONABLE: i32 = 100;
-/// y is out of reach if what is left of it is above this many times the rounding errors of the projection.
-const PROJECTION_ERRORS: f64 = 16.0;
 
 /// The reduced problem.
 #[derive(Debug)]
@@ -142,16 +141,12 @@ impl<'a, R: Number> Prepared<'a, R> {
         let squares = sum_of_squares(residual) + self.unreachable.beside(beta);
         // Not `squares < 0`: what is not a number is none.
         let squares = if squares > R::ZERO { squares } else { R::ZERO };
-        self.scaled(squares / R::from_f64(2.0 * self.samples), 2 * self.scale.1)
+        scaled(squares / R::from_f64(2.0 * self.samples), 2 * self.scale.1)
     }
 
     /// A divergence of the reduced problem, which goes as its coefficients, in the units of the original one.
     pub(super) fn divergence(&self, reduced: R) -> R {
-        self.scaled(reduced, self.scale.1 - self.scale.0)
-    }
-
-    fn scaled(&self, value: R, exponent: i32) -> R {
-        R::from_parts(times_power_of_two(value.to_f64(), exponent), times_power_of_two(value.low(), exponent))
+        scaled(reduced, self.scale.1 - self.scale.0)
     }
 
     /// A vector over the moving columns, spread over all (0 elsewhere).
@@ -255,72 +250,6 @@ impl<'a, R: Number> Prepared<'a, R> {
     }
 }
 
-/// What `u`, the part of y that is left out of the reduced targets, adds to `Σr²`: `u² + 2uᵀ(y − u − Xβ)`. The second
-/// term is 0 but for the directions of X that are left out as well, because they are below its rounding: small to X, and
-/// perhaps not to y.
-#[derive(Debug)]
-struct Unreachable<R> {
-    squares: R,
-    /// `uᵀ(y − u)`.
-    along: R,
-    /// `Xᵀu`; empty if nothing is left out.
-    gradient: Vec<R>,
-}
-
-impl<R: Number> Unreachable<R> {
-    fn nothing() -> Self {
-        Self { squares: R::ZERO, along: R::ZERO, gradient: Vec::new() }
-    }
-
-    /// Of a `u` that is orthogonal to every column.
-    fn beyond(u: &[R]) -> Self {
-        Self { squares: sum_of_squares(u), ..Self::nothing() }
-    }
-
-    fn of(x: Rows<'_>, y: &[R], u: &[R]) -> Self {
-        let mut gradient = vec![R::ZERO; x.d()];
-        x.apply_transposed(u, &mut gradient);
-        let along = u.iter().zip(y).fold(R::ZERO, |sum, (u, y)| sum + *u * (*y - *u));
-        Self { squares: sum_of_squares(u), along, gradient }
-    }
-
-    fn beside(&self, beta: &[R]) -> R {
-        let gradient = R::inner(&self.gradient, &beta[..self.gradient.len()]);
-        self.squares + R::from_f64(2.0) * (self.along - gradient)
-    }
-}
-
-/// What least squares leaves of y.
-struct LeftOver<R> {
-    u: Vec<R>,
-    /// `max|Xβ|`.
-    fitted: f64,
-    /// Rounding errors of `u`.
-    errors: f64,
-}
-
-impl<R: Number> LeftOver<R> {
-    fn of(x: Rows<'_>, y: &[R], beta: &[R]) -> Self {
-        let (n, d) = (x.n(), x.d());
-        let magnitudes: Vec<f64> = beta.iter().map(|beta| beta.to_f64().abs()).collect();
-        let (mut fitted, mut bound) = (vec![R::ZERO; n], vec![0.0; n]);
-        x.apply(beta, &mut fitted);
-        x.apply_abs(&magnitudes, &mut bound);
-        let errors = PROJECTION_ERRORS * n.max(d) as f64 * R::ULP * (peak(&bound) + peak(y));
-        let u = y.iter().zip(&fitted).map(|(y, fitted)| *y - *fitted).collect();
-        Self { u, fitted: peak(&fitted), errors }
-    }
-
-    /// True if some column of `x` is not orthogonal to it: those that move are, by least squares.
-    fn could_be_fitted(&self, x: Rows<'_>, factor: f64) -> bool {
-        let mut gradient = vec![R::ZERO; x.d()];
-        let mut sizes = vec![0.0; x.d()];
-        x.apply_transposed(&self.u, &mut gradient);
-        x.apply_transposed_abs(&vec![1.0; x.n()], &mut sizes);
-        gradient.iter().zip(&sizes).any(|(g, size)| (g.to_f64() * factor).abs() > self.errors * (size * factor))
-    }
-}
-
 /// The columns that move, if some do not.
 fn moving_columns(problem: &Problem<'_>) -> Option<Vec<usize>> {
     let stuck = |i: usize| {
@@ -346,8 +275,8 @@ pub(super) fn peak<R: Real>(v: &[R]) -> f64 {
     v.iter().fold(0.0, |peak: f64, v| peak.max(v.to_f64().abs()))
 }
 
-fn sum_of_squares<R: Real>(v: &[R]) -> R {
-    v.iter().fold(R::ZERO, |sum, v| sum + *v * *v)
+fn scaled<R: Real>(value: R, exponent: i32) -> R {
+    R::from_parts(times_power_of_two(value.to_f64(), exponent), times_power_of_two(value.low(), exponent))
 }
 
 /// Binary exponent of `max|v|`, or 0 where it is reasonable.

@@ -262,15 +262,13 @@ fn allocations<R: Number>(case: &Case, rtol: f64, steps: u64) -> (u64, u64) {
 fn a_step_allocates_nothing() {
     // Below the work that is worth a thread, whose pool allocates.
     let case = Case::gaussian(6, 40, -8.0, 61);
-    let both: [fn(&Case, u64) -> (u64, u64); 2] = [
-        |case, steps| allocations::<f64>(case, 1e-12, steps),
-        |case, steps| allocations::<DoubleDouble>(case, 1e-28, steps),
-    ];
-    for run in both {
-        let ((few, short), (many, long)) = (run(&case, 8), run(&case, 24));
+    let check = |of: &dyn Fn(u64) -> (u64, u64)| {
+        let ((few, short), (many, long)) = (of(8), of(24));
         assert!(long > short + 8, "{short} and {long} steps do not tell");
         assert_eq!(few, many, "{short} and {long} steps");
-    }
+    };
+    check(&|steps| allocations::<f64>(&case, 1e-12, steps));
+    check(&|steps| allocations::<DoubleDouble>(&case, 1e-28, steps));
 }
 
 #[test]
