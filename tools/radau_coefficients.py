@@ -4,8 +4,8 @@ r"""Make the tables of `rust/ode/radau_coefficients.rs`: Radau IIA with any odd 
 
 The roots of this polynomial are the nodes (Hairer & Wanner II, IV.5, (5.3)); derivatives of their Lagrange basis give
 the inverse of the matrix A of the method, and its eigenvectors the transformation. All in 120 digits, printed as the
-nearest float and the float nearest to what it leaves out. ``python tools/radau_coefficients.py 9`` prints the table of 9 stages
-(mpmath is needed); ``rustfmt`` lays it out.
+nearest float and the float nearest to what it leaves out. ``python tools/radau_coefficients.py 9`` prints the table of
+9 stages (mpmath is needed); ``rustfmt`` lays it out.
 """
 
 import argparse
@@ -58,8 +58,8 @@ def modes(matrix):
     """The real eigenvalue, the complex ones with positive imaginary part, and the real transformation T.
 
     Columns of T: the real eigenvector, of length 1; real and imaginary part of each complex one, their squares of sum
-    2, turned so that they are orthogonal, the longer one first. The sign of a pair is free (in the table of 5 stages both
-    are the other ones).
+    2, turned so that they are orthogonal, the longer one first. The sign of a pair is free (in the table of 5 stages
+    both are the other ones).
     """
     values, vectors = mp.eig(matrix)
     s = matrix.rows

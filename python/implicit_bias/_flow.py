@@ -71,9 +71,9 @@ def gradient_flow(
         "distance". `X` is binary64 in either.
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
         "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto":
-        explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check; for weights between
-        1e-150 and 1e150. Coefficients are differences of products of weights there, and off by about
-        ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
+        explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check;
+        for weights between 1e-150 and 1e150. Coefficients are differences of products of weights there, and off by
+        about ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
     max_steps : int, optional
         Most steps to take, at least 1; no limit by default.
     max_seconds : float, optional

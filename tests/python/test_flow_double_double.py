@@ -1,4 +1,4 @@
-"""`gradient_flow(..., precision="double-double")`: golden files to all their digits, both parts of every array, errors."""
+"""`gradient_flow` in double-double: golden files to all their digits, both parts of every array, errors."""
 
 import pickle
 import re
