@@ -103,19 +103,24 @@ fn radau_has_order_2s_minus_1_dense_output_of_order_s_and_refined_output_of_the_
     }
 }
 
+/// The end of a step of an autonomous problem from `y`, whatever its error.
+fn one_step<S: System<D>>(stepper: &mut impl Stepper<D, S>, system: &mut S, y: [D; 1], h: D) -> [D; 1] {
+    let (mut dy, mut stats) = ([D::ZERO], Stats::default());
+    system.rhs(D::ZERO, &y, &mut dy);
+    system.set_error_weights(D::ZERO, &y, &dy);
+    let mut context = Context { stats: &mut stats, interrupted: &mut || false };
+    let trial = stepper.attempt(system, Start { t: D::ZERO, y: &y, dy: &dy }, h, &mut context);
+    assert!(matches!(trial, Trial::Computed { .. }), "{trial:?}");
+    [stepper.end()[0]]
+}
+
 /// Error of `y' = −y` at 4, in so many steps.
 fn error_of_decay(s: usize, steps: u32) -> f64 {
     let rhs = |_: D, y: &[D], dy: &mut [D]| dy[0] = -y[0];
     let mut system = Problem::new(1, rhs, |_: D, _: &[D], j: &mut SquareMatrix| j.set(0, 0, -1.0), 1e-30, 0.0);
     let (h, mut y) = (d(4.0) / d(f64::from(steps)), [D::ONE]);
     for _ in 0..steps {
-        let mut stepper = Radau::new(&system, &only(s, 1e-30));
-        let (dy, mut stats) = ([-y[0]], Stats::default());
-        System::<D>::set_error_weights(&mut system, D::ZERO, &y, &dy);
-        let mut context = Context { stats: &mut stats, interrupted: &mut || false };
-        let start = Start { t: D::ZERO, y: &y, dy: &dy };
-        assert!(matches!(stepper.attempt(&mut system, start, h, &mut context), Trial::Computed { .. }));
-        y.copy_from_slice(Stepper::<D, Problem<_, _>>::end(&stepper));
+        y = one_step(&mut Radau::new(&system, &only(s, 1e-30)), &mut system, y, h);
     }
     (y[0] - d(-4.0).exp()).abs().to_f64()
 }
