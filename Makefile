@@ -55,6 +55,7 @@ bench: .venv/built ## Measure speed against NumPy and SciPy programs in the same
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/pytest benches/python -o python_files='*.py'
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benches/python/report.py
 	$(BIN)/python benches/python/leaky_relu.py
+	$(BIN)/python benches/python/double_double.py
 	cargo bench $(CORE)
 
 # In an environment of its own: the peers bring their own NumPy and JAX.

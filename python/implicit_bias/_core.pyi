@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import TypedDict, TypeVar, TypeVarTuple, final
+from typing import NotRequired, TypedDict, TypeVar, TypeVarTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,11 @@ class _Flow(TypedDict):
     beta: _Array
     loss: _Array
     observables: dict[str, _Array]
+    beta_low: NotRequired[_Array]
+    loss_low: NotRequired[_Array]
+    observables_low: NotRequired[dict[str, _Array]]
+    multipliers_low: NotRequired[_Array]
+    path_low: NotRequired[_Array]
     path: _Array
     multipliers: _Array | None
     status: str
@@ -209,6 +214,8 @@ def diagonal_flow(
     save_beta: bool,
     progress: Callable[[float, float, int, float], None] | None,
     n_jobs: int,
+    precision: str = "double",
+    y_low: _Array | None = None,
 ) -> _Flow: ...
 def diagonal_distance_bound(
     X: _Array,

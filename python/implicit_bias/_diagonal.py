@@ -229,6 +229,9 @@ class DiagonalNetwork(Network):
         weights = _diagonal_flow.weights(self) if options["method"] == "weights" else None
         return _core.diagonal_flow(X, y, self.start, weights=weights, **options)
 
+    def _integrate_exactly(self, X: Array, y: tuple[Array, Array], options: FlowOptions) -> "_core._Flow":
+        return _core.diagonal_flow(X, y[0], self.start, weights=None, precision="double-double", y_low=y[1], **options)
+
     def _parameters(self, flow: "Flow") -> Parameters:
         return _diagonal_flow.parameters(self, flow)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _validate as check
+from ._double_double import data
 from ._flow_progress import FlowProgress, reporting
 from ._network import FlowOptions, Network, network
 from ._status import Status
@@ -51,24 +52,28 @@ def gradient_flow(
         The start.
     X : array_like, shape (n_samples, n_features)
         One sample per row. Any real dtype and memory order; never written to.
-    y : array_like, shape (n_samples,)
-        Targets.
+    y : array_like, shape (n_samples,), or a pair of them
+        Targets; a tuple of two arrays is their high and low parts, whose sum they are.
     t : array_like, shape (n_times,), optional
         Times to report, in `time_unit`, non-negative and strictly increasing. None runs until the residual is within
         `tol` and reports 200 rows: t = 0 first, the others spaced logarithmically, the last one the stopping state.
         Rows at given times are as accurate as the steps; those of None are interpolated inside steps, to about 1e-7 of
-        the largest coefficient at worst, all but the last.
+        the largest coefficient at worst, in double-double 1e-16, all but the last.
     rtol : float, optional
-        Relative tolerance of the coefficients in one step, in [1e-14, 0.1]; 1e-10 by default.
+        Relative tolerance of the coefficients in one step, in [1e-14, 0.1]; 1e-10 by default. In double-double in
+        [1e-30, 0.1], 1e-28 by default.
     tol : float, optional
         Largest residual, relative to the largest target, that counts as converged; in [1e-16, 0.1], 1e-12 by default.
-    precision : {"double"}, default "double"
-        Arithmetic of the state.
+        In double-double in [1e-31, 0.1], 1e-29 by default.
+    precision : {"double", "double-double"}, default "double"
+        Arithmetic of the state. "double-double" has 31 digits, each array of the result a companion ``…_low``, and a
+        step costs some ten times as much; for `DiagonalNetwork`, without ``method="weights"`` and the observable
+        "distance". `X` is binary64 in either.
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
-        "radau": implicit Runge-Kutta, orders 5 to 13. "explicit": an explicit one. "auto": explicit as long as the
-        problem is not stiff. "weights": the raw weights, explicitly, as an independent check; for weights between
-        1e-150 and 1e150. Coefficients are differences of products of weights there, and off by about
-        ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
+        "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto":
+        explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check;
+        for weights between 1e-150 and 1e150. Coefficients are differences of products of weights there, and off by
+        about ``rtol * (u**2 + v**2)``: with abs(shape) near 1 that is far more than the other methods leave.
     max_steps : int, optional
         Most steps to take, at least 1; no limit by default.
     max_seconds : float, optional
@@ -147,12 +152,11 @@ def gradient_flow(
     ((1, 2), (200,))
     """
     start = network("net", net)
-    X, y = check.data(X, y, start.n_features)
+    precision = check.precision(precision)
+    X, y, y_low = data(X, y, start.n_features)
     unit = _unit(start, check.choice("time_unit", time_unit, TIME_UNITS))
     times = None if t is None else check.times(t)
-    rtol, tol = check.rtol(rtol), check.tol(tol)
-    if check.precision(precision) != "double":
-        raise ValueError("precision must be 'double': flows in 'double-double' are not there yet")
+    rtol, tol = check.rtol(rtol, precision), check.tol(tol, precision)
     start._check_method(check.choice("method", method, METHODS))
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)
@@ -175,7 +179,11 @@ def gradient_flow(
             progress=report,
             n_jobs=threads,
         )
-        found = start._integrate(X, y, options, max_events)
+        found = (
+            start._integrate(X, y, options, max_events)
+            if precision == "double"
+            else start._integrate_exactly(X, (y, y_low), options)
+        )
     status = Status(found["status"])
     flow = Flow(
         t=found["t"],
@@ -189,6 +197,10 @@ def gradient_flow(
         success=status.at_the_end if times is None else found["t"].size == times.size,
         stats=found["stats"],
         time_unit=time_unit,
+        beta_low=found.get("beta_low"),
+        loss_low=found.get("loss_low"),
+        multipliers_low=found.get("multipliers_low"),
+        observables_low=found.get("observables_low"),
         _save_beta=save_beta,
         _net=start,
         _X=X,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _validate as check
+from ._double_double import to_mpmath
 from ._network import Network
 from ._status import Status
 from ._validate import Array
@@ -59,6 +60,11 @@ class Flow:
         Counters: accepted, rejected, rhs, jacobians, newton_iterations, newton_systems; and seconds.
     time_unit : str
         As it was asked for: "flow", or "log_scale" for units of :math:`\ln(1/\mathrm{scale})`.
+    beta_low, loss_low, multipliers_low : ndarray, or None
+        What binary64 leaves out of the array of that name, of the same shape: the value is the sum of the two. None
+        with ``precision="double"``.
+    observables_low : dict of str to ndarray, or None
+        The same of the observables.
     """
 
     t: Array = field(repr=False)
@@ -72,6 +78,10 @@ class Flow:
     success: bool
     stats: dict[str, int | float]
     time_unit: str
+    beta_low: Array | None = field(repr=False)
+    loss_low: Array | None = field(repr=False)
+    multipliers_low: Array | None = field(repr=False)
+    observables_low: dict[str, Array] | None = field(repr=False)
     _save_beta: bool = field(repr=False)
     _net: Network = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.
@@ -80,6 +90,33 @@ class Flow:
     # What was integrated, one state a row; the network knows what it means.
     _path: Array = field(repr=False)
     _method: str = field(repr=False)
+
+    def to_mpmath(self, name: str = "beta") -> Any:
+        r"""An array of the result as exact numbers of mpmath.
+
+        .. math:: \mathrm{value} = \mathrm{array} + \mathrm{array}_\mathrm{low}
+
+        Parameters
+        ----------
+        name : str, default "beta"
+            "beta", "loss", "multipliers" or the name of an observable.
+
+        Returns
+        -------
+        ndarray of mpmath.mpf
+            Of the shape of the array; each number is the exact sum of its parts, whatever the working precision.
+
+        Raises
+        ------
+        ValueError
+            If there is no array of that name.
+        ImportError
+            If mpmath is missing (extra "mpmath").
+        """
+        arrays = {"beta": self.beta, "loss": self.loss, "multipliers": self.multipliers} | self.observables
+        found = arrays.get(check.choice("name", name, [key for key, value in arrays.items() if value is not None]))
+        lows = {"beta": self.beta_low, "loss": self.loss_low, "multipliers": self.multipliers_low}
+        return to_mpmath(found, (lows | (self.observables_low or {})).get(name))
 
     @property
     def parameters(self) -> Any:

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 #: Below the least one the rounding of a step is as large as the error asked for; above the largest nothing is resolved.
 RTOL_RANGE = (1e-14, 0.1)
+#: The same in double-double.
+EXACT_RTOL_RANGE = (1e-30, 0.1)
 #: A residual below the least one is round-off of `y` itself; of a `y` of thirty digits in double-double.
 TOL_RANGE = (1e-16, 0.1)
 EXACT_TOL_RANGE = (1e-31, 0.1)
@@ -130,8 +132,11 @@ def within(name: str, value: object, interval: tuple[float, float], why: str) ->
     return found
 
 
-def rtol(value: object) -> float:
-    """A relative tolerance of the integrator; None is the default of binary64, 1e-10."""
+def rtol(value: object, precision: str = "double") -> float:
+    """A relative tolerance of the integrator; None is the default, 1e-10 in binary64 and 1e-28 in double-double."""
+    if precision == "double-double":
+        floor = "1e-30 is the floor of double-double precision"
+        return 1e-28 if value is None else within("rtol", value, EXACT_RTOL_RANGE, floor)
     return 1e-10 if value is None else within("rtol", value, RTOL_RANGE, "1e-14 is the floor of double precision")
 
 

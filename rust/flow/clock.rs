@@ -8,6 +8,8 @@
 //! can be followed to is asked for. Two given times may be one: they have the same row. The caller's own numbers are
 //! never formed again from those of the run; they would not all come back.
 
+use crate::real::{DoubleDouble, Real};
+
 /// The time scales of the flows that are run without given times, in the caller's unit. Rows come from some decades before
 /// that scale to some after it, and how many is known only when the run is over; what is left of binary64 on either side
 /// is enough for all but a few of them.
@@ -36,6 +38,14 @@ impl Clock {
         // Away from the end of the range that it is near to, so that the product does not leave it.
         let (t, exponent) = if t > 1.0 { (0.5 * t, self.exponent + 1) } else { (t, self.exponent) };
         times_power_of_two(t * self.factor, exponent)
+    }
+
+    /// The same in double-double, where the product with the unit is exact but for the last bits.
+    pub(crate) fn to_run_exactly(self, t: f64) -> DoubleDouble {
+        let (t, exponent) = if t > 1.0 { (0.5 * t, self.exponent + 1) } else { (t, self.exponent) };
+        let product = DoubleDouble::from(t).mul_f64(self.factor);
+        let [high, low] = [product.high, product.low].map(|part| times_power_of_two(part, exponent));
+        DoubleDouble::from_parts(high, low)
     }
 
     /// Of the caller; never falling as `tau` rises.

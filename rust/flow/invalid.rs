@@ -1,7 +1,7 @@
 //! Why a problem cannot be integrated as asked, the same for every model: the argument, what was found, what is allowed.
 
 use super::observable::Observable;
-use super::outcome::Options;
+use super::outcome::{Method, Options, Precision};
 
 /// Why a problem cannot be integrated as asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub enum Invalid {
     },
     /// [`Method::Weights`](super::Method::Weights) without weights.
     NoWeights,
+    /// [`Method::Weights`](super::Method::Weights) in double-double.
+    RawInDoubleDouble,
     /// X and y of sizes with which the flow takes a time that binary64 does not hold.
     Time {
         /// Decimal exponent of the time scale of the flow, in the caller's unit.
@@ -46,6 +48,9 @@ impl core::fmt::Display for Invalid {
             Self::Length { name, found, expected } => write!(f, "{name} must have length {expected}: got {found}"),
             Self::Value { name, found, expected } => write!(f, "{name} must be {expected}: got {found:?}"),
             Self::NoWeights => write!(f, "method must not be 'weights' for a start without weights"),
+            Self::RawInDoubleDouble => {
+                write!(f, "method must be 'auto', 'radau' or 'explicit' with precision 'double-double': got 'weights'")
+            }
             Self::Time { exponent } => write!(
                 f,
                 "X and y must be of sizes with which the flow takes a time within binary64: got one of 10^{exponent:.0}; \
@@ -88,8 +93,15 @@ impl Options<'_> {
     /// # Errors
     /// [`Invalid`] names it, its value and what is allowed.
     pub fn validate(&self, features: usize) -> Result<(), Invalid> {
-        let in_range = (1e-14..=0.1).contains(&self.rtol);
-        Invalid::unless(in_range, "rtol", self.rtol, "in [1e-14, 0.1], the floor of binary64")?;
+        let (floor, allowed) = match self.precision {
+            Precision::Double => (1e-14, "in [1e-14, 0.1], the floor of binary64"),
+            Precision::DoubleDouble => (1e-30, "in [1e-30, 0.1], the floor of double-double"),
+        };
+        Invalid::unless((floor..=0.1).contains(&self.rtol), "rtol", self.rtol, allowed)?;
+        let raw = self.method == Method::Weights;
+        if raw && self.precision == Precision::DoubleDouble {
+            return Err(Invalid::RawInDoubleDouble);
+        }
         let unit = self.time_unit;
         Invalid::unless(unit.is_normal() && unit > 0.0, "time_unit", unit, "a positive normal number")?;
         Invalid::unless(self.tol >= 0.0 && self.tol < 1.0, "tol", self.tol, "in [0, 1)")?;
@@ -99,6 +111,9 @@ impl Options<'_> {
         Invalid::unless(seconds > 0.0, "max_seconds", seconds, "positive")?;
         if self.observables.contains(&Observable::Distance) {
             Invalid::unless_length("end", self.end.len(), features)?;
+            if !self.end_low.is_empty() {
+                Invalid::unless_length("end_low", self.end_low.len(), features)?;
+            }
         }
         let Some(times) = self.times else { return Ok(()) };
         Invalid::unless(!times.is_empty(), "t", f64::NAN, "not empty")?;

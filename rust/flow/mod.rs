@@ -17,4 +17,4 @@ pub use invalid::Invalid;
 pub use monitor::{Monitor, Progress};
 pub use neurons::Neurons;
 pub use observable::Observable;
-pub use outcome::{AUTOMATIC_ROWS, Event, EventKind, Flow, Method, Options, Stats, Status};
+pub use outcome::{AUTOMATIC_ROWS, Event, EventKind, Flow, Method, Options, Precision, Stats, Status};

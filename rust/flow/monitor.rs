@@ -1,6 +1,7 @@
 //! Who asks for a run, while it goes on: how far is it, and should it stop? Knows no model and no method.
 
 use super::outcome::{Flow, Status};
+use crate::real::Real;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,9 +60,9 @@ impl Way {
     }
 
     /// The share of `done` rows of `times`, and of the way to the next at `time`.
-    pub(crate) fn at_rows(&mut self, times: &[f64], done: usize, time: f64) -> f64 {
-        let from = if done == 0 { 0.0 } else { times[done - 1] };
-        let between = times.get(done).map_or(0.0, |next| ((time - from) / (next - from)).clamp(0.0, 1.0));
+    pub(crate) fn at_rows<R: Real>(&mut self, times: &[R], done: usize, time: f64) -> f64 {
+        let from = if done == 0 { 0.0 } else { times[done - 1].to_f64() };
+        let between = times.get(done).map_or(0.0, |next| ((time - from) / (next.to_f64() - from)).clamp(0.0, 1.0));
         self.at((done as f64 + between) / times.len() as f64)
     }
 

@@ -2,6 +2,7 @@
 //! what a model has to say of a row comes in with it.
 
 use crate::linalg::norm;
+use crate::real::Real;
 
 /// A number that one row of a flow has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,43 +50,45 @@ impl Observable {
 }
 
 /// A row, as far as observables look at it.
-pub(crate) struct Row<'a> {
+pub(crate) struct Row<'a, R = f64> {
     /// β.
-    pub(crate) beta: &'a [f64],
+    pub(crate) beta: &'a [R],
     /// The loss.
-    pub(crate) loss: f64,
+    pub(crate) loss: R,
     /// `max|r|`; computed where it is asked for.
-    pub(crate) residual: &'a dyn Fn() -> f64,
+    pub(crate) residual: &'a dyn Fn() -> R,
     /// `D_Q(β, β(0))`; computed where it is asked for.
-    pub(crate) potential: &'a dyn Fn() -> f64,
+    pub(crate) potential: &'a dyn Fn() -> R,
 }
 
 /// The columns that are asked for, row by row.
 #[derive(Clone, Debug)]
-pub(crate) struct Columns<'p> {
+pub(crate) struct Columns<'p, R = f64> {
     wanted: &'p [Observable],
     /// β(∞).
-    end: &'p [f64],
-    values: Vec<Vec<f64>>,
+    end: Vec<R>,
+    values: Vec<Vec<R>>,
 }
 
-impl<'p> Columns<'p> {
+impl<'p, R: Real> Columns<'p, R> {
     /// Without rows.
-    pub(crate) fn new(wanted: &'p [Observable], end: &'p [f64]) -> Self {
+    pub(crate) fn new(wanted: &'p [Observable], end: Vec<R>) -> Self {
         Self { wanted, end, values: vec![Vec::new(); wanted.len()] }
     }
 
     /// One more row.
-    pub(crate) fn push(&mut self, row: &Row<'_>) {
+    pub(crate) fn push(&mut self, row: &Row<'_, R>) {
         for (observable, column) in self.wanted.iter().zip(&mut self.values) {
             column.push(match observable {
                 Observable::Loss => row.loss,
                 Observable::Residual => (row.residual)(),
-                Observable::L1Norm => row.beta.iter().map(|b| b.abs()).sum(),
+                Observable::L1Norm => row.beta.iter().fold(R::ZERO, |sum, b| sum + b.abs()),
                 Observable::L2Norm => norm(row.beta.iter().copied()),
-                Observable::MaxNorm => row.beta.iter().fold(0.0, |most: f64, b| most.max(b.abs())),
+                Observable::MaxNorm => {
+                    row.beta.iter().fold(R::ZERO, |most, b| if b.abs() > most { b.abs() } else { most })
+                }
                 Observable::Potential => (row.potential)(),
-                Observable::Distance => norm(row.beta.iter().zip(self.end).map(|(b, end)| b - end)),
+                Observable::Distance => norm(row.beta.iter().zip(&self.end).map(|(b, end)| *b - *end)),
             });
         }
     }
@@ -99,7 +102,7 @@ impl<'p> Columns<'p> {
     }
 
     /// One column for every observable asked for.
-    pub(crate) fn into_values(self) -> Vec<Vec<f64>> {
+    pub(crate) fn into_values(self) -> Vec<Vec<R>> {
         self.values
     }
 }
@@ -120,8 +123,8 @@ mod tests {
     fn norms_of_numbers_near_the_ends_of_the_range_are_numbers() {
         for unit in [1e-310, 1e-200, 1.0, 1e300] {
             let wanted = [Observable::L1Norm, Observable::L2Norm, Observable::MaxNorm, Observable::Distance];
-            let (beta, end) = ([3.0 * unit, -4.0 * unit], [0.0; 2]);
-            let mut columns = Columns::new(&wanted, &end);
+            let beta = [3.0 * unit, -4.0 * unit];
+            let mut columns = Columns::new(&wanted, vec![0.0; 2]);
             columns.push(&Row { beta: &beta, loss: 0.0, residual: &|| 0.0, potential: &|| 0.0 });
             columns.repeat(2);
             // Subnormal numbers at 1e-310 carry 12 digits.

@@ -10,12 +10,22 @@ pub enum Method {
     /// The implicit one, unless the horizon is so short that the flow is not stiff on it.
     #[default]
     Auto,
-    /// Radau IIA of order 5, 9 and 13 in reduced coordinates.
+    /// Radau IIA of order 5, 9 and 13, in double-double to 21, in reduced coordinates.
     Radau,
     /// Dormand and Prince 8(5,3) in reduced coordinates.
     Explicit,
     /// Dormand and Prince 8(5,3) on the raw weights: the independent cross-check, slow and bound to representable scales.
     Weights,
+}
+
+/// Numbers that states, rows and residuals are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Binary64: sixteen digits.
+    #[default]
+    Double,
+    /// Two of them, high and low: thirty-one digits. Diagonal networks, and not in their raw weights.
+    DoubleDouble,
 }
 
 /// Settings of one run.
@@ -25,10 +35,13 @@ pub struct Options<'a> {
     pub times: Option<&'a [f64]>,
     /// Unit of the times, those given and those of the rows, in times of the flow. A positive normal number; 1 by default.
     pub time_unit: f64,
-    /// Relative tolerance of β at every time, and of the residual on its way to 0. In [1e-14, 0.1]; 1e-10 by default.
+    /// Relative tolerance of β at every time, and of the residual on its way to 0. In [1e-14, 0.1], in double-double from
+    /// 1e-30; 1e-10 by default.
     pub rtol: f64,
     /// Converged where `max|r| ≤ tol · max|y|` (y projected onto the range of X). At least 0; 1e-12 by default.
     pub tol: f64,
+    /// Numbers.
+    pub precision: Precision,
     /// Integrator and coordinates.
     pub method: Method,
     /// Most trial steps. At least 1; no limit by default.
@@ -41,6 +54,8 @@ pub struct Options<'a> {
     pub observables: &'a [Observable],
     /// β(∞), where [`Observable::Distance`] is measured from; of as many entries as β if that is asked for.
     pub end: &'a [f64],
+    /// What binary64 leaves out of it; nothing, or of as many entries.
+    pub end_low: &'a [f64],
     /// Keep β, the path and the multipliers of every row, or of the last one only. True by default.
     pub save_beta: bool,
 }
@@ -52,12 +67,14 @@ impl Default for Options<'_> {
             time_unit: 1.0,
             rtol: 1e-10,
             tol: 1e-12,
+            precision: Precision::Double,
             method: Method::Auto,
             max_steps: None,
             max_seconds: None,
             max_events: None,
             observables: &[],
             end: &[],
+            end_low: &[],
             save_beta: true,
         }
     }
@@ -186,17 +203,23 @@ pub struct Flow {
     pub times: Vec<f64>,
     /// Predictors, R × d.
     pub beta: Vec<f64>,
+    /// What binary64 leaves out of them. Like all low parts empty in [`Precision::Double`], unless it says something else.
+    pub beta_low: Vec<f64>,
     /// `Σ r² / (2N)` (T), the part of y that no β reaches included.
     pub loss: Vec<f64>,
+    /// Its low part.
+    pub loss_low: Vec<f64>,
     /// A column (T) for every observable asked for.
     pub observables: Vec<Vec<f64>>,
+    /// Their low parts.
+    pub observables_low: Vec<Vec<f64>>,
     /// `G = Xᵀν`, R × d, and what binary64 leaves out of it. Empty for [`Method::Weights`].
     pub dual: Vec<f64>,
-    /// The low parts of `dual`.
+    /// The low parts of `dual`, in any precision.
     pub dual_low: Vec<f64>,
     /// Multipliers ν, R × N, those of least norm where they are not unique. Empty for [`Method::Weights`].
     pub multipliers: Vec<f64>,
-    /// The low parts of `multipliers` (0 where N > d).
+    /// The low parts of `multipliers`, in any precision (0 in binary64 where N > d).
     pub multipliers_low: Vec<f64>,
     /// The states that were integrated, where they are no dual ones: for [`Method::Weights`] of the diagonal network the
     /// weights u₊, v₊, u₋, v₋, R × 4 × d; for networks of neurons what their module says.
@@ -221,8 +244,11 @@ impl Flow {
         Self {
             times: Vec::new(),
             beta: Vec::new(),
+            beta_low: Vec::new(),
             loss: Vec::new(),
+            loss_low: Vec::new(),
             observables: Vec::new(),
+            observables_low: Vec::new(),
             dual: Vec::new(),
             dual_low: Vec::new(),
             multipliers: Vec::new(),

@@ -107,7 +107,7 @@ impl<'p, 'i> Recorder<'p, 'i> {
             plan,
             budget: Budget::new(options.max_seconds, monitor),
             way: Way::of_residuals(1.0, 1.0),
-            columns: Columns::new(options.observables, options.end),
+            columns: Columns::new(options.observables, options.end.to_vec()),
             save_beta: options.save_beta,
             shows_beta: options.save_beta || options.observables.iter().any(|o| *o != Observable::Loss),
             flow: Flow::empty(),

@@ -1,14 +1,20 @@
 //! Lengths of vectors.
 
+use crate::real::Real;
+
 /// `‖v‖₂` without under- or overflow of the squares. Infinite if an entry is, NaN if one is and none is infinite.
-pub(crate) fn norm(v: impl Iterator<Item = f64> + Clone) -> f64 {
-    let peak = v.clone().fold(0.0, |most: f64, v| most.max(v.abs()));
+pub(crate) fn norm<R: Real>(v: impl Iterator<Item = R> + Clone) -> R {
+    let peak = v.clone().fold(0.0, |most: f64, v| most.max(v.to_f64().abs()));
     if peak == f64::INFINITY {
-        return peak;
+        return R::from_f64(peak);
     }
     // A quotient by a subnormal peak would lose its digits, and its reciprocal overflow.
-    let unit = peak.max(f64::MIN_POSITIVE);
-    unit * v.map(|v| (v / unit).powi(2)).sum::<f64>().sqrt()
+    let unit = R::from_f64(peak.max(f64::MIN_POSITIVE));
+    let squares = v.fold(R::ZERO, |sum, v| {
+        let quotient = v / unit;
+        sum + quotient * quotient
+    });
+    unit * squares.sqrt()
 }
 
 #[cfg(test)]

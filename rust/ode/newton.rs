@@ -133,7 +133,8 @@ impl<R: Real> Stages<R> {
                     self.eta = 1.0;
                 }
             }
-            if self.eta * size <= stopping.tolerance {
+            // What an inexact evaluation leaves does not go down with the rate.
+            if self.eta * size + system.inexactness() * last_size <= stopping.tolerance {
                 return Convergence::Converged { iterations: iteration, rate };
             }
             let left = stopping.limit - iteration;

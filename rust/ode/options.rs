@@ -16,9 +16,10 @@ pub struct Options {
     pub max_step: f64,
     /// Most trial steps, accepted or rejected. At least 1; by default there is no limit.
     pub max_steps: Option<u64>,
-    /// Fewest stages of Radau IIA: 3, 5 or 7 (order 5, 9 or 13); 3 by default.
+    /// Fewest stages of Radau IIA: 3, 5, 7, 9 or 11 (order 5 to 21); 3 by default.
     pub min_stages: usize,
-    /// Most stages of Radau IIA: 3, 5 or 7, and at least `min_stages`; 7 by default.
+    /// Most stages of Radau IIA: 3, 5, 7, 9 or 11, and at least `min_stages`; 7 by default. More pay beyond the digits of
+    /// binary64 only: below, Newton's iteration comes to its round-off with a step that fewer stages take as well.
     pub max_stages: usize,
     /// A Jacobian serves the next step too if Newton's convergence rate was below this. In [0, 1); 1e-3 by default,
     /// more where a Jacobian costs many evaluations of the right-hand side.
@@ -68,7 +69,7 @@ impl Options {
     /// # Errors
     /// [`InvalidOption`] names it, its value and what is allowed.
     pub fn validate(&self) -> Result<(), InvalidOption> {
-        let stages = |n: usize| matches!(n, 3 | 5 | 7);
+        let stages = |n: usize| matches!(n, 3 | 5 | 7 | 9 | 11);
         let first = self.first_step.unwrap_or(1.0);
         let steps = self.max_steps.unwrap_or(1);
         let rules = [
@@ -76,12 +77,12 @@ impl Options {
             ("first_step", first, first > 0.0 && first.is_finite(), "positive and finite"),
             ("max_step", self.max_step, self.max_step > 0.0, "positive"),
             ("max_steps", steps as f64, steps >= 1, "at least 1"),
-            ("min_stages", self.min_stages as f64, stages(self.min_stages), "3, 5 or 7"),
+            ("min_stages", self.min_stages as f64, stages(self.min_stages), "3, 5, 7, 9 or 11"),
             (
                 "max_stages",
                 self.max_stages as f64,
                 stages(self.max_stages) && self.max_stages >= self.min_stages,
-                "3, 5 or 7 and at least min_stages",
+                "3, 5, 7, 9 or 11 and at least min_stages",
             ),
             (
                 "reuse_jacobian_below",
@@ -117,10 +118,10 @@ mod tests {
             (Options { max_step: -1.0, ..base() }, "max_step must be positive: got -1"),
             (Options { max_step: f64::NAN, ..base() }, "max_step must be positive: got NaN"),
             (Options { max_steps: Some(0), ..base() }, "max_steps must be at least 1: got 0"),
-            (Options { min_stages: 4, ..base() }, "min_stages must be 3, 5 or 7: got 4"),
+            (Options { min_stages: 4, ..base() }, "min_stages must be 3, 5, 7, 9 or 11: got 4"),
             (
                 Options { min_stages: 7, max_stages: 5, ..base() },
-                "max_stages must be 3, 5 or 7 and at least min_stages: got 5",
+                "max_stages must be 3, 5, 7, 9 or 11 and at least min_stages: got 5",
             ),
             (Options { reuse_jacobian_below: 1.0, ..base() }, "reuse_jacobian_below must be in [0, 1): got 1"),
         ];

@@ -17,7 +17,7 @@ const TROUBLE: u32 = 3;
 /// Steps after a decrease before an increase: without hysteresis the order would flutter at the border.
 const PATIENCE: u32 = 10;
 
-/// Chooses between 3, 5 and 7 stages.
+/// Chooses between 3, 5, 7, 9 and 11 stages.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderSelection {
     min: usize,
@@ -39,8 +39,12 @@ impl OrderSelection {
             3
         } else if rtol > 1e-7 {
             5
-        } else {
+        } else if rtol > 1e-16 {
             7
+        } else if rtol > 1e-20 {
+            9
+        } else {
+            11
         };
         Self { min, max, preferred: stages.clamp(min, max), patience: 0, troubles: 0 }
     }
@@ -117,8 +121,8 @@ mod tests {
 
     #[test]
     fn more_digits_begin_with_more_stages() {
-        let stages = [1e-2, 1e-4, 1e-6, 1e-10, 1e-28].map(|rtol| OrderSelection::new(3, 7, rtol).first());
-        assert_eq!(stages, [3, 5, 5, 7, 7]);
+        let stages = [1e-2, 1e-4, 1e-6, 1e-10, 1e-28].map(|rtol| OrderSelection::new(3, 11, rtol).first());
+        assert_eq!(stages, [3, 5, 5, 7, 11]);
         assert_eq!(OrderSelection::new(3, 5, 1e-12).first(), 5);
     }
 }

@@ -1,4 +1,4 @@
-//! Radau IIA of order 5, 9 and 13: the stepper for stiff problems.
+//! Radau IIA of order 5, 9, 13, 17 and 21: the stepper for stiff problems.
 //!
 //! A step solves the collocation equations by simplified Newton ([`newton`](super::newton)), estimates its error, and
 //! keeps the collocation polynomial for dense output and for the first guess of the next step. The Jacobian is kept
@@ -55,7 +55,7 @@ struct Memory {
 /// Radau IIA with order selection. `J` solves the shifted systems.
 #[derive(Debug)]
 pub struct Radau<R, J> {
-    methods: [RadauMethod<R>; 3],
+    methods: [RadauMethod<R>; 5],
     /// Which of them.
     current: usize,
     select: OrderSelection,
@@ -81,7 +81,7 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         let n = system.dim();
         let select = OrderSelection::new(options.min_stages, options.max_stages, options.rtol);
         Self {
-            methods: [3, 5, 7].map(|stages| RadauMethod::new(stages, options.rtol)),
+            methods: [3, 5, 7, 9, 11].map(|stages| RadauMethod::new(stages, options.rtol)),
             current: (select.first() - 3) / 2,
             select,
             reuse_below: options.reuse_jacobian_below,
@@ -98,7 +98,7 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         }
     }
 
-    /// Order of the method the next step will be tried with: 5, 9 or 13.
+    /// Order of the method the next step will be tried with: 5, 9, 13, 17 or 21.
     #[must_use]
     pub fn order(&self) -> u32 {
         2 * self.methods[self.current].order - 1

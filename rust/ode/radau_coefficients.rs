@@ -2,8 +2,8 @@
 //!
 //! # How the numbers were made
 //! Everything follows from the node polynomial `d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s]` (Hairer & Wanner II, IV.5, (5.3)):
-//! its roots are the nodes, integrating their Lagrange basis gives `A`, and the rest is algebra, all in 90 digits with
-//! mpmath and split into a leading binary64 and what it leaves out. Tests of
+//! its roots are the nodes, integrating their Lagrange basis gives `A`, and the rest is algebra, all in 90 digits or more
+//! with mpmath and split into a leading binary64 and what it leaves out (`tools/radau_coefficients.py`). Tests of
 //! `radau_tableau` recover the defining identities.
 //!
 //! The eigenvectors are normalised and, where complex, turned so that real and imaginary part are orthogonal.

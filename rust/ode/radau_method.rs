@@ -33,14 +33,14 @@ pub struct RadauMethod<R> {
 }
 
 impl<R: Real> RadauMethod<R> {
-    /// The method with 3, 5 or 7 stages.
+    /// The method with 3, 5, 7, 9 or 11 stages.
     #[must_use]
     pub fn new(stages: u32, rtol: f64) -> Self {
         let s = f64::from(stages);
         let allowance = (0.1 * rtol.powf((1.0 - s) / (2.0 * s))).max(1.0);
         let rho = allowance * rtol;
         let kappa = (10.0 * R::UNIT_ROUNDOFF / rho).max(rho.powf((s - 1.0) / (s + 1.0)).min(0.03));
-        // 7, 12, 17 as in Hairer's program, which has at most 16 digits to gain.
+        // 7, 12, 17 as in Hairer's program, and so on; that has at most 16 digits to gain.
         let limit = 7 + (stages - 3) * 5 / 2;
         let limit = if rtol < 1e-16 { 2 * limit } else { limit };
         Self {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn newton_stops_well_below_the_tolerance_but_never_asks_for_less_than_round_off() {
-        for stages in [3, 5, 7] {
+        for stages in [3, 5, 7, 9, 11] {
             for digits in 2..=14 {
                 let rtol = 10.0_f64.powi(-digits);
                 let tolerance = RadauMethod::<f64>::new(stages, rtol).stopping.tolerance;

@@ -22,6 +22,12 @@ pub trait System<R: Real> {
         }
     }
 
+    /// Error of the last [`System::rhs_stages`] as a part of what the last correction changed, for systems that evaluate
+    /// a corrected state by the difference it makes to the last one. 0 by default: as exact as numbers are.
+    fn inexactness(&self) -> f64 {
+        0.0
+    }
+
     /// Fix the weights of [`System::error_norm`] at the start of a step from `(t, y)`, where the slope is `dy`.
     fn set_error_weights(&mut self, t: R, y: &[R], dy: &[R]);
 

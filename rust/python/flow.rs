@@ -11,13 +11,13 @@ use pyo3::types::{PyDict, PyList};
 use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
 use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
-use crate::flow::{Flow, Method, Observable, Options, Stats};
+use crate::flow::{Flow, Method, Observable, Options, Precision, Stats};
 use crate::limit::diagonal;
 
 /// The trajectory from one start.
 #[pyfunction]
 #[pyo3(signature = (X, y, start, weights, times, time_unit, rtol, tol, method, max_steps, max_seconds, observables, save_beta,
-    progress, n_jobs))]
+    progress, n_jobs, precision = "double", y_low = None))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "the data are X in every paper; one argument an option")]
 pub fn diagonal_flow<'py>(
     py: Python<'py>,
@@ -36,19 +36,27 @@ pub fn diagonal_flow<'py>(
     save_beta: bool,
     progress: Option<Py<PyAny>>,
     n_jobs: usize,
+    precision: &str,
+    y_low: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
+    let y_low = y_low.as_ref().map(|low| low.as_slice()).transpose()?;
+    let precision = precise(precision)?;
     let start = start_in(&start, x.d())?;
     let weights = weights.as_ref().map(weights_in).transpose()?;
     let method = named(method)?;
-    let problem = Problem { x, y, start: &start, weights };
+    let problem = Problem { x, y, y_low, start: &start, weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
+    if precision == Precision::DoubleDouble && observables.contains(&Observable::Distance) {
+        return Err(PyValueError::new_err("observables must be without 'distance' with precision 'double-double'"));
+    }
     let options = Options {
         times,
         time_unit,
         rtol,
         tol,
+        precision,
         method,
         max_steps,
         max_seconds,
@@ -78,9 +86,14 @@ pub fn diagonal_flow<'py>(
         PyArray1::from_vec(py, take(&mut flow.dual)).reshape([count, d])?.into_any()
     };
     let multipliers = if weights { None } else { Some(matrix(py, take(&mut flow.multipliers), count, x.n())?) };
+    let (path_low, multipliers_low) = (take(&mut flow.dual_low), take(&mut flow.multipliers_low));
     let out = flow_out(py, flow, &observables, d, clock.elapsed().as_secs_f64(), interruption)?;
     out.set_item("path", path)?;
     out.set_item("multipliers", multipliers)?;
+    if precision == Precision::DoubleDouble {
+        out.set_item("path_low", matrix(py, path_low, count, d)?)?;
+        out.set_item("multipliers_low", matrix(py, multipliers_low, count, x.n())?)?;
+    }
     Ok(out)
 }
 
@@ -100,14 +113,23 @@ pub fn flow_out<'py>(
     };
     let out = PyDict::new(py);
     let count = flow.beta.len() / features;
+    let exact = flow.loss_low.len() == flow.loss.len() && count > 0;
+    let named = |columns: Vec<Vec<f64>>| -> PyResult<Bound<'py, PyDict>> {
+        let out = PyDict::new(py);
+        for (observable, column) in observables.iter().zip(columns) {
+            out.set_item(observable.name(), vector(py, column))?;
+        }
+        Ok(out)
+    };
     out.set_item("t", vector(py, flow.times))?;
     out.set_item("beta", matrix(py, flow.beta, count, features)?)?;
     out.set_item("loss", vector(py, flow.loss))?;
-    let columns = PyDict::new(py);
-    for (observable, column) in observables.iter().zip(flow.observables) {
-        columns.set_item(observable.name(), vector(py, column))?;
+    out.set_item("observables", named(flow.observables)?)?;
+    if exact {
+        out.set_item("beta_low", matrix(py, flow.beta_low, count, features)?)?;
+        out.set_item("loss_low", vector(py, flow.loss_low))?;
+        out.set_item("observables_low", named(flow.observables_low)?)?;
     }
-    out.set_item("observables", columns)?;
     let events = flow.events.iter().map(|event| (event.time, event.sample, event.neuron, event.kind.name()));
     out.set_item("events", PyList::new(py, events)?)?;
     out.set_item("status", flow.status.name())?;
@@ -170,6 +192,15 @@ fn weights_in<'a>(arrays: &'a WeightArrays<'_>) -> PyResult<Weights<'a>> {
 pub fn observable(name: &str) -> PyResult<Observable> {
     Observable::named(name)
         .ok_or_else(|| PyValueError::new_err(format!("observables must be known names: got '{name}'")))
+}
+
+/// The numbers of that name.
+fn precise(precision: &str) -> PyResult<Precision> {
+    match precision {
+        "double" => Ok(Precision::Double),
+        "double-double" => Ok(Precision::DoubleDouble),
+        _ => Err(PyValueError::new_err(format!("precision must be 'double' or 'double-double': got '{precision}'"))),
+    }
 }
 
 /// The method of that name.

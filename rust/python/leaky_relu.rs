@@ -57,6 +57,7 @@ pub fn leaky_relu_flow<'py>(
         observables: &observables,
         end,
         save_beta,
+        ..Options::default()
     };
     let clock = Instant::now();
     let (flow, interruption) =

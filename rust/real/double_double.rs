@@ -13,6 +13,7 @@ mod functions;
 mod hyperbolic;
 mod power;
 mod products;
+pub(super) mod slices;
 mod triple;
 
 pub use decimal::ParseDoubleDoubleError;

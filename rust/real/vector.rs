@@ -13,6 +13,7 @@
 //! the slice: vector code and scalar code do the same operations.
 
 use super::dispatch::{Kernel, dispatch, multiply_add};
+pub use super::double_double::slices::{exact_exp, exact_exp_m1};
 
 /// `out = e^x`: within 0.75 ulp (0.9 where subnormal: two roundings); inf above 709.79, 0 below −745.14, NaN for NaN. Same length.
 pub fn exp(x: &[f64], out: &mut [f64]) {

@@ -113,8 +113,6 @@ BOUNDS = [
 
 FLOW = [
     ({"net": "net"}, "net must be a network, such as a DiagonalNetwork: got 'net'"),
-    ({"y": [1.0, 2.0j]}, f"y {REAL}: got dtype complex128"),
-    ({"precision": "double-double"}, "precision must be 'double': flows in 'double-double' are not there yet"),
     ({"rtol": 1e-15}, f"{RTOL}: got 1e-15"),
     ({"rtol": 0.2}, f"{RTOL}: got 0.2"),
     ({"rtol": -1.0}, f"{RTOL}: got -1.0"),
@@ -402,7 +400,7 @@ OTHERS = [
 
 def table():
     for call, rows in (
-        (flow, DATA + COMMON + TOLERANCE + FLOW),
+        (flow, DATA + DIGITS + COMMON + TOLERANCE + FLOW),
         (limit, DATA + DIGITS + COMMON + TOLERANCE + BOUNDS + FLOW[:1]),
         (path, DATA + DIGITS + COMMON + TOLERANCE + BOUNDS + PATH),
         (kkt, DATA + DIGITS + COMMON + KKT),

@@ -1,6 +1,7 @@
 //! The public entry: prepare, choose a method, integrate, hand back rows.
 
 use super::dual::DualFlow;
+use super::number::Number;
 use super::prepare::{Prepared, peak};
 use super::problem::Problem;
 use super::raw;
@@ -10,18 +11,21 @@ use super::watch::{Plan, Watch};
 use crate::flow::Invalid;
 use crate::flow::budget::Budget;
 use crate::flow::monitor::{Monitor, Way, arrived};
-use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
+use crate::flow::outcome::{Flow, Method, Options, Precision, Stats, Status};
 use crate::ode::{self, Explicit, Radau, integrate};
+use crate::real::DoubleDouble;
 
 /// Horizons below this many times `1/‖J‖` are not stiff: an explicit method of order 8 takes a few steps there.
 const NOT_STIFF: f64 = 20.0;
+/// Steps of a method of order 8 are too many below this tolerance, stiff or not.
+const LEAST_FOR_ORDER_8: f64 = 1e-14;
 /// Where no row is asked for, the residual is resolved that much more coarsely than β: a quarter fewer steps.
 const UNASKED: f64 = 30.0;
 /// At this part of the time scale something begins to be seen.
 const SEEN: f64 = 0.01;
 /// Logarithm of the largest float, rounded down.
 const LARGEST_LOG: f64 = 709.0;
-/// At tolerances below this only the method of order 13 is used.
+/// At tolerances below this no method of order below 13 is used.
 const SMOOTH: f64 = 1e-8;
 
 /// The trajectory of gradient flow from `problem.start`, row by row, and why it ended.
@@ -38,16 +42,25 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
     }
+    match options.precision {
+        Precision::Double => reduced::<f64>(problem, options, monitor),
+        Precision::DoubleDouble => reduced::<DoubleDouble>(problem, options, monitor),
+    }
+}
+
+/// The flow in the multipliers, in the numbers `R`.
+fn reduced<R: Number>(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     let budget = Budget::new(options.max_seconds, monitor);
-    let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
+    let Some(prepared) = Prepared::<R>::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
     let (mut flow, stopping) = at_start(&prepared, problem, options)?;
     if monitor.interrupted() {
         return Ok(Flow::interrupted(options));
     }
     let (clock, goal) = (prepared.clock(options.time_unit), stopping.goal());
-    let scaled: Option<Vec<f64>> = options.times.map(|times| times.iter().map(|t| clock.to_run(*t)).collect());
-    let end = scaled.as_ref().map_or(clock.last(), |times| times.last().copied().unwrap_or(0.0));
-    let method = choose(options.method, &flow, end);
+    let scaled: Option<Vec<R>> = options.times.map(|times| times.iter().map(|t| R::to_run(clock, *t)).collect());
+    let last = R::from_f64(clock.last());
+    let end = scaled.as_ref().map_or(last, |times| times.last().copied().unwrap_or(R::ZERO));
+    let method = choose(options, &flow, end.to_f64());
     let plan = match scaled {
         Some(times) => Plan::Given { times, done: 0 },
         None => Plan::Automatic {
@@ -57,10 +70,11 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
         },
     };
     let table = Table::new(&prepared, problem, options);
-    let way = Way::of_residuals(table.size_of(&flow.here.residual), table.size_of(&[goal.tol * goal.size]));
+    let way =
+        Way::of_residuals(table.size_of(&flow.here.residual), table.size_of(&[R::from_f64(goal.tol * goal.size)]));
     let mut watch = Watch::new(table, stopping, plan, budget, way, &flow);
-    let (state, status, stats) = if watch.verdict.is_some() || end == 0.0 {
-        (vec![0.0; flow.x.n()], Status::ReachedEnd, Stats::default())
+    let (state, status, stats) = if watch.verdict.is_some() || end == R::ZERO {
+        (vec![R::ZERO; flow.x.n()], Status::ReachedEnd, Stats::default())
     } else {
         run(method, &mut flow, end, options, &mut watch)
     };
@@ -76,15 +90,15 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
 /// Asked before any work, and the same for every method: whether a problem is allowed does not depend on how it is solved.
 /// Given times are no one's to refuse: the rows of those that are too early or too late for the flow are its first or its
 /// last state.
-pub(super) fn at_start<'p>(
-    prepared: &'p Prepared<'_>,
+pub(super) fn at_start<'p, R: Number>(
+    prepared: &'p Prepared<'_, R>,
     problem: &Problem<'_>,
     options: &Options<'_>,
-) -> Result<(DualFlow<'p>, Stopping<'p>), Invalid> {
+) -> Result<(DualFlow<'p, R>, Stopping<'p, R>), Invalid> {
     let residual_rtol = if options.times.is_some() { options.rtol } else { UNASKED * options.rtol };
     let mut flow = DualFlow::new(prepared, prepared.reference(problem), (options.rtol, residual_rtol));
-    flow.visit(&vec![0.0; flow.x.n()]);
-    let finite = flow.here.slope.iter().chain(&flow.here.residual).all(|v| v.is_finite());
+    flow.visit(&vec![R::ZERO; flow.x.n()]);
+    let finite = flow.here.slope.iter().all(|s| s.is_finite()) && flow.here.residual.iter().all(|r| r.is_finite());
     if !finite || !prepared.holds(&flow.here.beta) {
         let found =
             problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
@@ -93,7 +107,7 @@ pub(super) fn at_start<'p>(
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
     let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
-    let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides);
+    let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides).within(prepared.dependent());
     if options.times.is_none() && stopping.judge(&flow.here.beta, &flow.here.residual).is_none() {
         let untold = prepared.clock(options.time_unit).untold(time_scale(&flow));
         untold.map_or(Ok(()), |exponent| Err(Invalid::Time { exponent }))?;
@@ -102,22 +116,27 @@ pub(super) fn at_start<'p>(
 }
 
 /// Integrate to `end` with the watch; the last state, why the integrator ended, what it cost.
-fn run(
+fn run<R: Number>(
     method: Method,
-    flow: &mut DualFlow<'_>,
-    end: f64,
+    flow: &mut DualFlow<'_, R>,
+    end: R,
     options: &Options<'_>,
-    watch: &mut Watch<'_, '_>,
-) -> (Vec<f64>, Status, Stats) {
+    watch: &mut Watch<'_, '_, R>,
+) -> (Vec<R>, Status, Stats) {
     // The flow is smooth: more stages pay at every tolerance but the coarsest, where Hairer's selection decides.
     let min_stages = if options.rtol <= SMOOTH { 7 } else { 3 };
-    let settings =
-        ode::Options { rtol: options.rtol, max_steps: options.max_steps, min_stages, ..ode::Options::default() };
-    let start = vec![0.0; flow.x.n()];
+    let settings = ode::Options {
+        rtol: options.rtol,
+        max_steps: options.max_steps,
+        min_stages,
+        max_stages: R::MOST_STAGES,
+        ..ode::Options::default()
+    };
+    let start = vec![R::ZERO; flow.x.n()];
     let result = if method == Method::Explicit {
-        integrate(&mut Explicit::new(&*flow, &settings), flow, 0.0, &start, end, &settings, watch)
+        integrate(&mut Explicit::new(&*flow, &settings), flow, R::ZERO, &start, end, &settings, watch)
     } else {
-        integrate(&mut Radau::new(&*flow, &settings), flow, 0.0, &start, end, &settings, watch)
+        integrate(&mut Radau::new(&*flow, &settings), flow, R::ZERO, &start, end, &settings, watch)
     };
     match result {
         Ok(outcome) => (outcome.y, outcome.status.into(), outcome.stats),
@@ -127,9 +146,12 @@ fn run(
 }
 
 /// The method that [`Method::Auto`] stands for.
-fn choose(method: Method, flow: &DualFlow<'_>, end: f64) -> Method {
-    if method != Method::Auto {
-        return method;
+fn choose<R: Number>(options: &Options<'_>, flow: &DualFlow<'_, R>, end: f64) -> Method {
+    if options.method != Method::Auto {
+        return options.method;
+    }
+    if options.rtol < LEAST_FOR_ORDER_8 {
+        return Method::Radau;
     }
     // ‖J‖ ≤ Σ S_i ‖x_i‖² / N, with S as it is now or as it becomes where a coefficient fits a sample alone.
     let slope = peak(&flow.here.slope).max(2.0 * peak(flow.y) / peak(flow.x.data()));
@@ -138,8 +160,8 @@ fn choose(method: Method, flow: &DualFlow<'_>, end: f64) -> Method {
 }
 
 /// The time scale of the start: that of the fastest exponent or of the fastest mode, whichever is less.
-fn time_scale(flow: &DualFlow<'_>) -> f64 {
-    let mut rates = vec![0.0; flow.x.d()];
+fn time_scale<R: Number>(flow: &DualFlow<'_, R>) -> f64 {
+    let mut rates = vec![R::ZERO; flow.x.d()];
     flow.x.apply_transposed(&flow.here.residual, &mut rates);
     let fastest = flow.here.slope.iter().zip(flow.norm.column_squares()).map(|(s, square)| s * square).sum::<f64>();
     flow.samples / (2.0 * peak(&rates)).max(fastest)

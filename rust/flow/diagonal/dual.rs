@@ -3,145 +3,126 @@
 //! N-dimensional, exact, and the gradient flow of the convex `Ψ(ν) = ¼ΣS_i(Xᵀν) − yᵀν` divided by N (\[A\] Theorem 1,
 //! Appendix A). The state that is integrated is `Δν = ν − ν_ref`: it is 0 at the start of every step.
 
+use super::number::{Number, Stages};
 use super::prepare::Prepared;
-use super::reference::{EXACT_SHIFT, Reference};
-use super::shifts::Shifts;
-use super::weights_of_error::ErrorWeights;
+use super::reference::Reference;
+use super::weights_of_error::{ErrorWeights, Seen};
 use crate::linalg::{Rows, SquareMatrix, SymmetricTridiagonal, WeightedGram, norm};
 use crate::ode::{Implicit, ShiftedSolver, System};
-use crate::real::{DoubleDouble, Real};
 
 /// The flow, its reference, and everything known at one state: the start of the step at hand.
 #[derive(Debug)]
-pub(super) struct DualFlow<'a> {
+pub(super) struct DualFlow<'a, R: Number = f64> {
     pub(super) x: Rows<'a>,
-    pub(super) y: &'a [f64],
+    pub(super) y: &'a [R],
     pub(super) samples: f64,
     pub(super) reference: Reference,
-    pub(super) here: Point,
+    pub(super) here: Point<R>,
     pub(super) norm: ErrorWeights,
     gram: WeightedGram,
     jacobian: SquareMatrix,
     jacobian_known: bool,
-    shifts: Shifts,
-    stages: Stages,
+    stages: R::Stages,
+    /// For roundings of a slope, a shift, a predictor and a residual to binary64.
+    room: [Vec<f64>; 4],
 }
 
 /// What is known at one state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Point {
+pub(super) struct Point<R = f64> {
     /// Δν; NaN if nothing is known yet.
-    state: Vec<f64>,
+    state: Vec<R>,
     /// z = 2XᵀΔν.
-    pub(super) shift: Vec<f64>,
+    pub(super) shift: Vec<R>,
     /// β.
-    pub(super) beta: Vec<f64>,
+    pub(super) beta: Vec<R>,
     /// S.
     pub(super) slope: Vec<f64>,
     /// r.
-    pub(super) residual: Vec<f64>,
+    pub(super) residual: Vec<R>,
 }
 
-/// Workspace for several states.
-#[derive(Debug, Default)]
-struct Stages {
-    /// Of one.
-    shift: Vec<f64>,
-    beta: Vec<f64>,
-    slope: Vec<f64>,
-}
-
-impl<'a> DualFlow<'a> {
+impl<'a, R: Number> DualFlow<'a, R> {
     /// At the tolerances `rtol` of β and of the residual.
-    pub(super) fn new(prepared: &'a Prepared<'_>, reference: Reference, rtol: (f64, f64)) -> Self {
+    pub(super) fn new(prepared: &'a Prepared<'_, R>, reference: Reference, rtol: (f64, f64)) -> Self {
         let x = prepared.x();
         let (n, d) = (x.n(), x.d());
         let here = Point {
-            state: vec![f64::NAN; n],
-            shift: vec![0.0; d],
-            beta: vec![0.0; d],
+            state: vec![R::from_f64(f64::NAN); n],
+            shift: vec![R::ZERO; d],
+            beta: vec![R::ZERO; d],
             slope: vec![0.0; d],
-            residual: vec![0.0; n],
+            residual: vec![R::ZERO; n],
         };
+        let targets: Vec<f64> = prepared.targets.iter().map(|y| y.to_f64()).collect();
         Self {
             x,
             y: &prepared.targets,
             samples: prepared.samples,
             reference,
             here,
-            norm: ErrorWeights::new(x, &prepared.targets, prepared.samples, rtol),
+            norm: ErrorWeights::new(x, &targets, prepared.samples, rtol, R::ULP),
             // Without columns there is nothing to integrate and no Jacobian is asked for.
             gram: WeightedGram::new(n, d.max(1)),
             jacobian: SquareMatrix::zeros(n),
             jacobian_known: false,
-            shifts: Shifts::default(),
-            stages: Stages::default(),
+            stages: R::Stages::default(),
+            room: Default::default(),
         }
     }
 
     /// Make [`DualFlow::here`] the state `Δν`.
-    pub(super) fn visit(&mut self, state: &[f64]) {
+    pub(super) fn visit(&mut self, state: &[R]) {
         if self.here.state == state {
             return;
         }
         let here = &mut self.here;
         here.state.copy_from_slice(state);
-        self.shifts.of_state(self.x, state, &mut here.shift);
-        self.reference.evaluate(&here.shift, &mut here.beta, &mut here.slope);
-        self.x.apply_many(&here.beta, &mut here.residual);
-        here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = y - *r);
+        self.stages.visit(self.x, &self.reference, state, here);
+        here.residual.iter_mut().zip(self.y).for_each(|(r, y)| *r = *y - *r);
     }
 
     /// Move the state into the reference: afterwards `Δν = 0`, and what is known of it stays.
-    fn rebase(&mut self, state: &mut [f64]) {
+    fn rebase(&mut self, state: &mut [R]) {
         self.visit(state);
-        advance(&mut self.reference, self.x, state, &self.here.shift);
-        state.fill(0.0);
-        self.here.state.fill(0.0);
-        self.here.shift.fill(0.0);
+        R::advance(&mut self.reference, self.x, state, &self.here.shift);
+        self.stages.forget();
+        state.fill(R::ZERO);
+        self.here.state.fill(R::ZERO);
+        self.here.shift.fill(R::ZERO);
     }
 }
 
-/// `ν_ref += Δν`, given `z = 2XᵀΔν`; `G_ref` once more from `ν_ref`, in double-double, before the rounding errors of the
-/// `z` that were added to it could be seen in β.
-pub(super) fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[f64], z: &[f64]) {
-    if reference.advance(delta_nu, z) > EXACT_SHIFT {
-        let mut g = vec![DoubleDouble::ZERO; x.d()];
-        x.apply_transposed(reference.nu(), &mut g);
-        reference.set_g(g);
-    }
-    reference.refresh();
-}
-
-impl System<f64> for DualFlow<'_> {
+impl<R: Number> System<R> for DualFlow<'_, R> {
     fn dim(&self) -> usize {
         self.x.n()
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) {
+    fn rhs(&mut self, _t: R, y: &[R], dy: &mut [R]) {
         self.visit(y);
-        dy.iter_mut().zip(&self.here.residual).for_each(|(dy, r)| *dy = r / self.samples);
+        let samples = R::from_f64(self.samples);
+        dy.iter_mut().zip(&self.here.residual).for_each(|(dy, r)| *dy = *r / samples);
     }
 
-    fn rhs_stages(&mut self, t: &[f64], y: &[f64], dy: &mut [f64]) {
-        let size = t.len() * self.x.d();
-        let Stages { beta, slope, .. } = &mut self.stages;
-        for buffer in [&mut *beta, &mut *slope] {
-            buffer.resize(size.max(buffer.len()), 0.0);
-        }
-        let (beta, slope) = (&mut beta[..size], &mut slope[..size]);
-        let shift = self.shifts.of_states(self.x, y);
-        self.reference.evaluate(shift, beta, slope);
-        self.x.apply_many(beta, dy);
+    fn rhs_stages(&mut self, t: &[R], y: &[R], dy: &mut [R]) {
+        let samples = R::from_f64(self.samples);
+        self.stages.fitted(self.x, &self.reference, y, dy);
         for dy in dy.chunks_exact_mut(self.x.n()) {
-            dy.iter_mut().zip(self.y).for_each(|(dy, y)| *dy = (y - *dy) / self.samples);
+            dy.iter_mut().zip(self.y).for_each(|(dy, y)| *dy = (*y - *dy) / samples);
         }
-        self.norm.at_times(t);
+        self.norm.at_times(t, self.stages.reach());
     }
 
-    fn set_error_weights(&mut self, t: f64, y: &[f64], dy: &[f64]) {
+    fn set_error_weights(&mut self, t: R, y: &[R], dy: &[R]) {
         self.visit(y);
-        self.norm.set(self.x, &self.reference, t, &self.here, dy);
+        let [slope, shift, beta, residual] = &mut self.room;
+        let seen = Seen {
+            shift: R::rounded(&self.here.shift, shift),
+            beta: R::rounded(&self.here.beta, beta),
+            slope: &self.here.slope,
+            residual: R::rounded(&self.here.residual, residual),
+        };
+        self.norm.set(self.x, &self.reference, t, &seen, R::rounded(dy, slope));
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
@@ -151,42 +132,45 @@ impl System<f64> for DualFlow<'_> {
     }
 
     fn error_norms(&mut self, e: &[f64], sizes: &mut [f64]) {
-        let seen = self.shifts.of_errors(self.x, e);
+        let seen = self.stages.of_errors(self.x, e);
         self.norm.norms(self.x, self.jacobian_known.then_some(&self.jacobian), e, seen, sizes);
     }
 
-    fn accepted(&mut self, _t: f64, y: &mut [f64]) -> bool {
+    fn inexactness(&self) -> f64 {
+        self.stages.inexactness()
+    }
+
+    fn accepted(&mut self, _t: R, y: &mut [R]) -> bool {
         self.rebase(y);
         true
     }
 
     /// The loss of a gradient flow falls. Where rows are 10^100 apart an error in ν that β and the residual of the start
     /// do not show can be any number of e-folds at the end.
-    fn admits(&mut self, dy: &[f64], _y_new: &[f64], dy_new: &[f64]) -> bool {
-        norm(dy_new.iter().copied()) <= 2.0 * norm(dy.iter().copied()) + self.norm.round_off() / self.samples
+    fn admits(&mut self, dy: &[R], _y_new: &[R], dy_new: &[R]) -> bool {
+        let size = |slope: &[R]| norm(slope.iter().map(|v| v.to_f64()));
+        size(dy_new) <= 2.0 * size(dy) + self.norm.round_off() / self.samples
     }
 
-    fn step_cap(&mut self, _t: f64, y: &[f64], dy: &[f64]) -> f64 {
+    fn step_cap(&mut self, _t: R, y: &[R], dy: &[R]) -> f64 {
         self.visit(y);
-        self.norm.step_cap(self.x, &self.reference, &self.here.shift, dy)
+        let [slope, shift, ..] = &mut self.room;
+        let shift = R::rounded(&self.here.shift, shift);
+        self.norm.step_cap(self.x, &self.reference, shift, R::rounded(dy, slope))
     }
 }
 
-impl Implicit<f64> for DualFlow<'_> {
+impl<R: Number> Implicit<R> for DualFlow<'_, R> {
     type Solver = Tridiagonal;
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], solver: &mut Tridiagonal) -> bool {
-        let d = self.x.d();
-        if self.here.state != y {
-            // The guess of a stage: it is S there that is wanted, not the flow, and no step starts there.
-            let Stages { shift, beta, slope } = &mut self.stages;
-            for buffer in [&mut *shift, &mut *beta, &mut *slope] {
-                buffer.resize(d.max(buffer.len()), 0.0);
-            }
-            self.shifts.of_state(self.x, y, &mut shift[..d]);
-            self.reference.evaluate(&shift[..d], &mut beta[..d], &mut slope[..d]);
-        }
-        let slope = if self.here.state == y { &self.here.slope } else { &self.stages.slope[..d] };
+    fn jacobian(&mut self, _t: R, y: &[R], solver: &mut Tridiagonal) -> bool {
+        // At the guess of a stage it is S that is wanted, not the flow, and no step starts there.
+        let slope = if self.here.state == y {
+            &self.here.slope
+        } else {
+            let state = R::rounded(y, &mut self.room[0]);
+            self.stages.slope(self.x, &self.reference, state)
+        };
         if !slope.iter().all(|s| s.is_finite()) {
             return false;
         }

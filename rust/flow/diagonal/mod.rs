@@ -3,8 +3,11 @@
 //! | question | file |
 //! |---|---|
 //! | what is asked? | `problem` |
-//! | in which form is it integrated? | `prepare`, `range` |
-//! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference`, `shifts` |
+//! | in which form is it integrated? | `prepare`, `range`, `left_over` |
+//! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
+//! | in binary64 | `plain`, `shifts` |
+//! | in double-double | `differences`, `exact`, `kept` |
+//! | what else the two differ in | `number` |
 //! | how large is an error? | `weights_of_error` |
 //! | is it over? | `stopping` |
 //! | rows and budgets | `watch`, `table` |
@@ -14,9 +17,15 @@
 //! # Source
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
 
+mod differences;
 mod drive;
 mod dual;
+mod exact;
+mod kept;
+mod left_over;
+mod number;
 mod parameters;
+mod plain;
 mod prepare;
 mod problem;
 mod range;

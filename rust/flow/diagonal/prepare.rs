@@ -7,6 +7,8 @@
 //! * y is replaced by its projection onto the range of X: the rest is orthogonal to every column, so it never moves
 //!   β; ν then stays in the range too, which makes it the multiplier of least norm.
 
+use super::left_over::{LeftOver, Unreachable, sum_of_squares};
+use super::number::Number;
 use super::problem::Problem;
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
@@ -20,17 +22,15 @@ use std::borrow::Cow;
 
 /// Sizes within `2^±REASONABLE` are left alone: products of four of them neither overflow nor underflow.
 const REASONABLE: i32 = 100;
-/// y is out of reach if what is left of it is above this many times the rounding errors of the projection.
-const PROJECTION_ERRORS: f64 = 16.0;
 
 /// The reduced problem.
 #[derive(Debug)]
-pub(super) struct Prepared<'a> {
+pub(super) struct Prepared<'a, R = f64> {
     data: Cow<'a, [f64]>,
     n: usize,
     d: usize,
     /// Projected targets (n).
-    pub(super) targets: Vec<f64>,
+    pub(super) targets: Vec<R>,
     /// The `N` of `ν' = r/N`: samples of the original problem.
     pub(super) samples: f64,
     /// `max|y|` of the projected targets, in original rows.
@@ -39,9 +39,9 @@ pub(super) struct Prepared<'a> {
     /// column that never moves could fit more of it.
     end: Status,
     /// The part of y that cannot be fitted, in original rows; empty if there is none.
-    rest: Vec<f64>,
+    rest: Vec<R>,
     /// Its part `u` in the sum of squares.
-    unreachable: Unreachable,
+    unreachable: Unreachable<R>,
     columns: Option<Vec<usize>>,
     /// Exponents of the powers of two taken out of X and y.
     scale: (i32, i32),
@@ -49,31 +49,34 @@ pub(super) struct Prepared<'a> {
     shape: (usize, usize),
     /// Least squares in the reduced rows, and the data before the reduction, where `N > d`.
     tall: Option<(Range, Cow<'a, [f64]>)>,
+    /// What the residual is measured in where rows or columns are dependent, and are not reduced.
+    dependent: Option<Range>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a, R: Number> Prepared<'a, R> {
     /// None if the caller wants to end before it is ready: on large data each factorization takes its time.
     pub(super) fn of(problem: &Problem<'a>, monitor: &dyn Monitor) -> Option<Self> {
-        let (x, y) = (problem.x, problem.y);
-        let scale = (extreme(x.data()), extreme(y));
+        let (x, y) = (problem.x, R::targets(problem));
+        let scale = (extreme(x.data()), extreme(problem.y));
         let columns = moving_columns(problem);
         let data = reduced_columns(x, columns.as_deref(), scale.0);
         let d = columns.as_ref().map_or(x.d(), Vec::len);
-        let factor = power_of_two(-scale.1);
+        let factor = R::from_f64(power_of_two(-scale.1));
         let mut prepared = Self {
             data,
             n: x.n(),
             d,
-            targets: y.iter().map(|y| y * factor).collect(),
+            targets: y.iter().map(|y| *y * factor).collect(),
             samples: x.n() as f64,
             size: 0.0,
             end: Status::Converged,
             rest: Vec::new(),
-            unreachable: Unreachable::default(),
+            unreachable: Unreachable::nothing(),
             columns,
             scale,
             shape: (x.n(), x.d()),
             tall: None,
+            dependent: None,
         };
         prepared.size = peak(&prepared.targets);
         if prepared.size > 0.0 {
@@ -92,15 +95,21 @@ impl<'a> Prepared<'a> {
         Goal { tol, size: self.size, end: self.end, rotated: self.is_rotated(), at_tolerance }
     }
 
+    /// The range of X where its rank is below both of its dimensions, in numbers that tell the rest of the residual from 0: it
+    /// is that of directions in which binary64 data are 0 to their last place, and takes 10^32 time scales to go.
+    pub(super) fn dependent(&self) -> Option<&Range> {
+        self.dependent.as_ref()
+    }
+
     /// True if the reduced rows are not the original ones, so that their residuals are others.
     pub(super) fn is_rotated(&self) -> bool {
         self.tall.is_some()
     }
 
     /// The part of the original targets that can be fitted.
-    pub(super) fn reachable(&self, y: &[f64]) -> Vec<f64> {
-        let factor = power_of_two(self.scale.1);
-        if self.rest.is_empty() { y.to_vec() } else { y.iter().zip(&self.rest).map(|(y, u)| y - u * factor).collect() }
+    pub(super) fn reachable(&self, problem: &Problem<'_>) -> Vec<R> {
+        let (y, factor) = (R::targets(problem), R::from_f64(power_of_two(self.scale.1)));
+        if self.rest.is_empty() { y } else { y.iter().zip(&self.rest).map(|(y, u)| *y - *u * factor).collect() }
     }
 
     /// The reference at the start.
@@ -123,41 +132,48 @@ impl<'a> Prepared<'a> {
     }
 
     /// A residual of the reduced problem in the units of y.
-    pub(super) fn in_units_of_y(&self, residual: f64) -> f64 {
-        residual * power_of_two(self.scale.1)
+    pub(super) fn in_units_of_y<S: Real>(&self, residual: S) -> S {
+        residual * S::from_f64(power_of_two(self.scale.1))
     }
 
     /// `Σ r² / (2N)` in the units of y, from β and the residual of the reduced problem.
-    pub(super) fn loss(&self, beta: &[f64], residual: &[f64]) -> f64 {
-        let reachable = residual.iter().map(|r| r * r).sum::<f64>();
-        let reduced = (reachable + self.unreachable.beside(beta)).max(0.0) / (2.0 * self.samples);
-        times_power_of_two(reduced, 2 * self.scale.1)
+    pub(super) fn loss(&self, beta: &[R], residual: &[R]) -> R {
+        let squares = sum_of_squares(residual) + self.unreachable.beside(beta);
+        // Not `squares < 0`: what is not a number is none.
+        let squares = if squares > R::ZERO { squares } else { R::ZERO };
+        scaled(squares / R::from_f64(2.0 * self.samples), 2 * self.scale.1)
+    }
+
+    /// A divergence of the reduced problem, which goes as its coefficients, in the units of the original one.
+    pub(super) fn divergence(&self, reduced: R) -> R {
+        scaled(reduced, self.scale.1 - self.scale.0)
     }
 
     /// A vector over the moving columns, spread over all (0 elsewhere).
-    pub(super) fn all_columns(&self, moving: &[f64], out: &mut [f64]) {
+    pub(super) fn all_columns<S: Real>(&self, moving: &[S], out: &mut [S]) {
         match &self.columns {
             None => out.copy_from_slice(moving),
             Some(kept) => {
-                out.fill(0.0);
+                out.fill(S::ZERO);
                 kept.iter().zip(moving).for_each(|(i, value)| out[*i] = *value);
             }
         }
     }
 
     /// β in the units of the original problem, over all columns.
-    pub(super) fn predictor(&self, beta: &[f64], out: &mut [f64]) {
+    pub(super) fn predictor(&self, beta: &[R], out: &mut [R]) {
         self.all_columns(beta, out);
         let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
+        let (first, second) = (R::from_f64(first), R::from_f64(second));
         for beta in out.iter_mut() {
             *beta = *beta * first * second;
         }
     }
 
     /// True if a predictor of the reduced problem is one of finite numbers in the units of the original one.
-    pub(super) fn holds(&self, beta: &[f64]) -> bool {
+    pub(super) fn holds(&self, beta: &[R]) -> bool {
         let (first, second) = powers_of_two(self.scale.1 - self.scale.0);
-        beta.iter().all(|beta| (*beta * first * second).is_finite())
+        beta.iter().all(|beta| (beta.to_f64() * first * second).is_finite())
     }
 
     /// The N multipliers of the original problem and their low parts.
@@ -192,10 +208,10 @@ impl<'a> Prepared<'a> {
         }
         patient()?;
         let y = self.targets.clone();
-        let original = if n > d && d > 0 {
+        let original = if R::REDUCES_ROWS && n > d && d > 0 {
             let qr = RowwiseQr::of(self.x());
             patient()?;
-            self.targets = qr.apply_qt(&y);
+            self.targets = R::rotated(&qr, &y);
             self.n = d;
             Some(core::mem::replace(&mut self.data, Cow::Owned(qr.r_rows().data().to_vec())))
         } else {
@@ -203,8 +219,8 @@ impl<'a> Prepared<'a> {
         };
         let range = Range::of(self.x());
         patient()?;
-        let mut fitted = vec![0.0; d];
-        range.solve(&self.targets, &mut fitted);
+        let mut fitted = vec![R::ZERO; d];
+        R::least_squares(&range, self.x(), &self.targets, &mut fitted);
         let samples = rows(original.as_deref().unwrap_or(&self.data), n, d);
         let rest = LeftOver::of(samples, &y, &fitted);
         self.size = rest.fitted;
@@ -212,8 +228,10 @@ impl<'a> Prepared<'a> {
         // rounding of |X||β|, which next to dependent rows is many times y.
         let independent = range.rank() == self.n;
         if peak(&rest.u) > rest.errors {
+            // So is what independent columns leave over: it is orthogonal to all of them.
+            let orthogonal = independent || range.rank() == d;
             self.unreachable =
-                if independent { Unreachable::beyond(&rest.u) } else { Unreachable::of(samples, &y, &rest.u) };
+                if orthogonal { Unreachable::beyond(&rest.u) } else { Unreachable::of(samples, &y, &rest.u) };
             let stuck = self.columns.is_some() && rest.could_be_fitted(full, power_of_two(-self.scale.0));
             self.end = if stuck { Status::Saddle } else { Status::LeastSquares };
             self.rest = rest.u;
@@ -223,69 +241,12 @@ impl<'a> Prepared<'a> {
             self.x().apply(&fitted, &mut targets);
             self.targets = targets;
         }
-        self.tall = original.map(|data| (range, data));
+        match original {
+            Some(data) => self.tall = Some((range, data)),
+            None if !R::REDUCES_ROWS && range.rank() < n.min(d) => self.dependent = Some(range),
+            None => {}
+        }
         Some(())
-    }
-}
-
-/// What `u`, the part of y that is left out of the reduced targets, adds to `Σr²`: `u² + 2uᵀ(y − u − Xβ)`. The second
-/// term is 0 but for the directions of X that are left out as well, because they are below its rounding: small to X, and
-/// perhaps not to y.
-#[derive(Debug, Default)]
-struct Unreachable {
-    squares: f64,
-    /// `uᵀ(y − u)`.
-    along: f64,
-    /// `Xᵀu`; empty if nothing is left out.
-    gradient: Vec<f64>,
-}
-
-impl Unreachable {
-    /// Of a `u` that is orthogonal to every column.
-    fn beyond(u: &[f64]) -> Self {
-        Self { squares: u.iter().map(|u| u * u).sum(), ..Self::default() }
-    }
-
-    fn of(x: Rows<'_>, y: &[f64], u: &[f64]) -> Self {
-        let mut gradient = vec![0.0; x.d()];
-        x.apply_transposed(u, &mut gradient);
-        let along = u.iter().zip(y).map(|(u, y)| u * (y - u)).sum();
-        Self { squares: u.iter().map(|u| u * u).sum(), along, gradient }
-    }
-
-    fn beside(&self, beta: &[f64]) -> f64 {
-        self.squares + 2.0 * (self.along - f64::dot(&self.gradient, &beta[..self.gradient.len()]))
-    }
-}
-
-/// What least squares leaves of y.
-struct LeftOver {
-    u: Vec<f64>,
-    /// `max|Xβ|`.
-    fitted: f64,
-    /// Rounding errors of `u`.
-    errors: f64,
-}
-
-impl LeftOver {
-    fn of(x: Rows<'_>, y: &[f64], beta: &[f64]) -> Self {
-        let (n, d) = (x.n(), x.d());
-        let magnitudes: Vec<f64> = beta.iter().map(|beta| beta.abs()).collect();
-        let (mut fitted, mut bound) = (vec![0.0; n], vec![0.0; n]);
-        x.apply(beta, &mut fitted);
-        x.apply_abs(&magnitudes, &mut bound);
-        let errors = PROJECTION_ERRORS * n.max(d) as f64 * f64::EPSILON * (peak(&bound) + peak(y));
-        let u = y.iter().zip(&fitted).map(|(y, fitted)| y - fitted).collect();
-        Self { u, fitted: peak(&fitted), errors }
-    }
-
-    /// True if some column of `x` is not orthogonal to it: those that move are, by least squares.
-    fn could_be_fitted(&self, x: Rows<'_>, factor: f64) -> bool {
-        let mut gradient = vec![0.0; x.d()];
-        let mut sizes = vec![0.0; x.d()];
-        x.apply_transposed(&self.u, &mut gradient);
-        x.apply_transposed_abs(&vec![1.0; x.n()], &mut sizes);
-        gradient.iter().zip(&sizes).any(|(g, size)| (g * factor).abs() > self.errors * (size * factor))
     }
 }
 
@@ -310,8 +271,12 @@ fn reduced_columns<'a>(x: Rows<'a>, kept: Option<&[usize]>, exponent: i32) -> Co
 }
 
 /// `max|v|`.
-pub(super) fn peak(v: &[f64]) -> f64 {
-    v.iter().fold(0.0, |peak: f64, v| peak.max(v.abs()))
+pub(super) fn peak<R: Real>(v: &[R]) -> f64 {
+    v.iter().fold(0.0, |peak: f64, v| peak.max(v.to_f64().abs()))
+}
+
+fn scaled<R: Real>(value: R, exponent: i32) -> R {
+    R::from_parts(times_power_of_two(value.to_f64(), exponent), times_power_of_two(value.low(), exponent))
 }
 
 /// Binary exponent of `max|v|`, or 0 where it is reasonable.

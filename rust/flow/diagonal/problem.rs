@@ -11,6 +11,8 @@ pub struct Problem<'a> {
     pub x: Rows<'a>,
     /// Targets (N).
     pub y: &'a [f64],
+    /// What binary64 leaves out of them; none is 0. Not seen by flows in binary64.
+    pub y_low: Option<&'a [f64]>,
     /// The start.
     pub start: &'a Start,
     /// The start once more, weight by weight; only [`Method::Weights`](crate::flow::Method::Weights) asks for it.
@@ -45,6 +47,10 @@ impl Problem<'_> {
         Invalid::unless(n > 0 && d > 0, "X", 0.0, "not empty")?;
         Invalid::unless_finite("X", self.x.data())?;
         Invalid::unless_finite("y", self.y)?;
+        if let Some(low) = self.y_low {
+            Invalid::unless_length("y_low", low.len(), n)?;
+            Invalid::unless_finite("y_low", low)?;
+        }
         for (name, logs) in [("log_a", &self.start.log_a), ("log_b", &self.start.log_b)] {
             let bad = logs.iter().find(|log| log.high.is_nan() || log.high == f64::INFINITY || log.low.is_nan());
             if let Some(bad) = bad {

@@ -168,9 +168,9 @@ pub(super) fn gradient_flow(
 ) -> Result<Flow, Invalid> {
     let weights = problem.weights.ok_or(Invalid::NoWeights)?;
     let start = representable(&weights)?;
-    let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
+    let Some(prepared) = Prepared::<f64>::of(problem, monitor) else { return Ok(Flow::interrupted(options)) };
     at_start(&prepared, problem, options)?;
-    let (x, targets) = (problem.x, prepared.reachable(problem.y));
+    let (x, targets) = (problem.x, prepared.reachable(problem));
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = Goal { size: peak(&targets), rotated: false, ..goal };
     let frame = Frame {

@@ -9,6 +9,7 @@
 //! `S = 2 e^e (1 + e^{−2|w|})`: the difference of two exponentials would cancel where `|β| ≪ √(AB)`.
 
 use super::prepare::peak;
+use crate::linalg::Rows;
 use crate::real::{DoubleDouble, Real, vector};
 use rayon::prelude::*;
 
@@ -108,10 +109,22 @@ impl Reference {
         (self.exponents.plus.high[i] + z, self.exponents.minus.high[i] - z)
     }
 
+    /// `ln(A/4)` and `ln(B/4)` of coordinate `i`, far below any exponent where they are −∞.
+    pub(super) fn start(&self, i: usize) -> (DoubleDouble, DoubleDouble) {
+        (self.log_p0[i], self.log_m0[i])
+    }
+
+    /// What the exponents of coordinate `i` are at the reference: of the rising and the falling part, and half their
+    /// difference.
+    pub(super) fn exact_exponents(&self, i: usize) -> [DoubleDouble; 3] {
+        let Exponents { plus, minus, half } = &self.exponents;
+        [plus, minus, half].map(|parts| DoubleDouble { high: parts.high[i], low: parts.low[i] })
+    }
+
     /// `ν_ref += Δν`, `G_ref += ½z` for `z = 2XᵀΔν`. Returns the largest shifts since `G_ref` was last exact, added up.
     ///
     /// A shift carries a relative error of a few ulps, ε, and adds `ε|z|` to that of β: where they come to more than
-    /// [`EXACT_SHIFT`], the caller has to form `G_ref` from `ν_ref` ([`Reference::set_g`]). The error is then gone, and
+    /// [`EXACT_SHIFT`], the caller has to form `G_ref` from `ν_ref` ([`Reference::form_g`]). The error is then gone, and
     /// does not grow with the number of steps. [`Reference::refresh`] has to follow.
     pub(super) fn advance(&mut self, delta_nu: &[f64], z: &[f64]) -> f64 {
         for (nu, delta) in self.nu.iter_mut().zip(delta_nu) {
@@ -124,9 +137,24 @@ impl Reference {
         self.drift
     }
 
-    /// `G_ref = g`, which is `Xᵀν_ref` in double-double.
-    pub(super) fn set_g(&mut self, g: Vec<DoubleDouble>) {
-        self.g = g;
+    /// `ν_ref += Δν`, `G_ref += ½z` and the exponents with it, all in double-double.
+    ///
+    /// The exponents move by themselves: formed again from `G_ref`, those of fitted coefficients, numbers near 0, would
+    /// carry the rounding of |ln κ| into every step, and no residual would come below that.
+    pub(super) fn follow(&mut self, delta_nu: &[DoubleDouble], z: &[DoubleDouble]) {
+        self.nu.iter_mut().zip(delta_nu).for_each(|(nu, delta)| *nu += *delta);
+        for (i, z) in z.iter().enumerate() {
+            self.g[i] += DoubleDouble { high: 0.5 * z.high, low: 0.5 * z.low };
+            let [plus, minus, half] = self.exact_exponents(i);
+            self.exponents.plus.set(i, plus + *z);
+            self.exponents.minus.set(i, minus - *z);
+            self.exponents.half.set(i, half + *z);
+        }
+    }
+
+    /// `G_ref = Xᵀν_ref` in double-double.
+    pub(super) fn form_g(&mut self, x: Rows<'_>) {
+        x.apply_transposed(&self.nu, &mut self.g);
         self.drift = 0.0;
     }
 

@@ -1,13 +1,14 @@
 //! Watches the dual flow while it is integrated: saves rows, decides that it is over, keeps to the budgets.
 
-use super::dual::{DualFlow, advance};
+use super::dual::DualFlow;
+use super::number::{Number, Path};
 use super::reference::Reference;
 use super::stopping::Stopping;
 use super::table::{BATCH, Table};
 use crate::flow::budget::Budget;
 use crate::flow::monitor::{Monitor, Progress, Way};
 use crate::flow::outcome::Status;
-use crate::flow::segment::{Segment, nodes, spread};
+use crate::flow::segment::spread;
 use crate::linalg::Rows;
 use crate::ode::{Action, Observer, Step};
 
@@ -16,10 +17,10 @@ use crate::ode::{Action, Observer, Step};
 const HASTY_ROWS: usize = BATCH - 1;
 
 /// The observer.
-pub(super) struct Watch<'p, 'i> {
-    pub(super) table: Table<'p>,
-    stopping: Stopping<'p>,
-    plan: Plan,
+pub(super) struct Watch<'p, 'i, R: Number = f64> {
+    pub(super) table: Table<'p, R>,
+    stopping: Stopping<'p, R>,
+    plan: Plan<R>,
     budget: Budget<'i>,
     way: Way,
     /// Why the observer stopped the run, if it did.
@@ -27,18 +28,18 @@ pub(super) struct Watch<'p, 'i> {
 }
 
 /// Where rows come from.
-pub(super) enum Plan {
+pub(super) enum Plan<R: Number> {
     /// These times; rows are written as the run passes them.
     Given {
         /// In the units of the run.
-        times: Vec<f64>,
+        times: Vec<R>,
         /// How many are written.
         done: usize,
     },
     /// Times chosen at the end: all steps are kept.
     Automatic {
         /// The steps.
-        segments: Vec<Segment>,
+        segments: Vec<R::Segment>,
         /// The reference they start from.
         reference: Box<Reference>,
         /// A time at which something begins to be seen.
@@ -46,22 +47,22 @@ pub(super) enum Plan {
     },
 }
 
-impl<'p, 'i> Watch<'p, 'i> {
+impl<'p, 'i, R: Number> Watch<'p, 'i, R> {
     /// `flow` stands at the start, which gives the rows of time 0.
     pub(super) fn new(
-        mut table: Table<'p>,
-        stopping: Stopping<'p>,
-        mut plan: Plan,
+        mut table: Table<'p, R>,
+        stopping: Stopping<'p, R>,
+        mut plan: Plan<R>,
         budget: Budget<'i>,
         way: Way,
-        flow: &DualFlow<'_>,
+        flow: &DualFlow<'_, R>,
     ) -> Self {
-        let start = vec![0.0; flow.x.n()];
+        let start = vec![R::ZERO; flow.x.n()];
         match &mut plan {
             Plan::Given { times, done } => {
                 // Later ones than 0 may be 0 in the units of the run.
-                *done = times.iter().take_while(|time| **time == 0.0).count();
-                table.push_same(&flow.reference, &times[..*done], &start);
+                *done = times.iter().take_while(|time| **time == R::ZERO).count();
+                table.push_same(&flow.reference, &rounded(&times[..*done]), &start);
             }
             Plan::Automatic { .. } => table.push(&flow.reference, &[0.0], &start),
         }
@@ -72,19 +73,19 @@ impl<'p, 'i> Watch<'p, 'i> {
 
     /// The rows still missing, when the run has ended at `Δν = state`: those of a flow that does not move any more, or
     /// those whose times were to be chosen. Returns why it ended, given why the integrator did.
-    pub(super) fn finish(&mut self, flow: &DualFlow<'_>, state: &[f64], integrator: Status) -> Status {
+    pub(super) fn finish(&mut self, flow: &DualFlow<'_, R>, state: &[R], integrator: Status) -> Status {
         let status = self.verdict.or(self.budget.verdict()).unwrap_or(integrator);
         match &mut self.plan {
             Plan::Given { times, done } => {
                 if self.verdict.is_some() {
-                    self.table.push_same(&flow.reference, &times[*done..], state);
+                    self.table.push_same(&flow.reference, &rounded(&times[*done..]), state);
                     *done = times.len();
                 }
                 if *done == times.len() { Status::ReachedEnd } else { status.unfinished() }
             }
             Plan::Automatic { segments, reference, first } => {
                 let status = status.unfinished();
-                let Some(end) = segments.last().map(|segment| segment.end) else { return status };
+                let Some(end) = segments.last().map(|segment| segment.span().1.to_f64()) else { return status };
                 let times = self.table.told_apart(spread(*first, end));
                 let monitor = self.budget.monitor;
                 let written = replay(&mut self.table, flow.x, reference, segments, &times, monitor);
@@ -99,25 +100,25 @@ impl<'p, 'i> Watch<'p, 'i> {
 }
 
 /// Rows at `times` over the kept steps, the last one at their end; how many, for it ends early when it is told to.
-fn replay(
-    table: &mut Table<'_>,
+fn replay<R: Number>(
+    table: &mut Table<'_, R>,
     x: Rows<'_>,
     reference: &mut Reference,
-    segments: &[Segment],
+    segments: &[R::Segment],
     times: &[f64],
     monitor: &dyn Monitor,
 ) -> usize {
     let mut written = 0;
-    let mut shift = vec![0.0; x.d()];
+    let (mut shift, two) = (vec![R::ZERO; x.d()], R::from_f64(2.0));
     for segment in segments {
-        let inside = times[written..].iter().take_while(|time| **time <= segment.end).count();
+        let inside = times[written..].iter().take_while(|time| **time <= segment.span().1.to_f64()).count();
         for batch in times[written..written + inside].chunks(BATCH) {
             if monitor.interrupted() {
                 return written;
             }
-            let mut states = vec![0.0; batch.len() * x.n()];
+            let mut states = vec![R::ZERO; batch.len() * x.n()];
             for (time, state) in batch.iter().zip(states.chunks_exact_mut(x.n())) {
-                segment.at(*time, state);
+                segment.at(R::from_f64(*time), state);
             }
             table.push(reference, batch, &states);
             written += batch.len();
@@ -127,16 +128,22 @@ fn replay(
         }
         x.apply_transposed(segment.last(), &mut shift);
         for z in &mut shift {
-            *z *= 2.0;
+            *z *= two;
         }
-        advance(reference, x, segment.last(), &shift);
+        R::advance(reference, x, segment.last(), &shift);
     }
     written
 }
 
 /// A few rows of `times`, the last among them, in one batch: all of them relative to the end, `Δν = state` from
 /// `reference`. β then carries the rounding of `z = 2XᵀΔν` of the whole way, ε|ln κ| where [`replay`] keeps ε.
-fn hasten(table: &mut Table<'_>, reference: &Reference, state: &[f64], segments: &[Segment], times: &[f64]) {
+fn hasten<R: Number>(
+    table: &mut Table<'_, R>,
+    reference: &Reference,
+    state: &[R],
+    segments: &[R::Segment],
+    times: &[f64],
+) {
     let stride = times.len().div_ceil(HASTY_ROWS).max(1);
     let mut chosen: Vec<f64> = times.iter().rev().step_by(stride).copied().collect();
     let (n, mut states) = (state.len(), Vec::new());
@@ -144,11 +151,11 @@ fn hasten(table: &mut Table<'_>, reference: &Reference, state: &[f64], segments:
     let mut start = state.to_vec();
     let mut left = chosen.iter().peekable();
     for segment in segments.iter().rev() {
-        start.iter_mut().zip(segment.last()).for_each(|(start, last)| *start -= last);
-        while let Some(time) = left.next_if(|time| **time > segment.start) {
-            let mut row = vec![0.0; n];
-            segment.at(*time, &mut row);
-            row.iter_mut().zip(&start).for_each(|(row, start)| *row += start);
+        start.iter_mut().zip(segment.last()).for_each(|(start, last)| *start -= *last);
+        while let Some(time) = left.next_if(|time| R::from_f64(**time) > segment.span().0) {
+            let mut row = vec![R::ZERO; n];
+            segment.at(R::from_f64(*time), &mut row);
+            row.iter_mut().zip(&start).for_each(|(row, start)| *row += *start);
             states.push(row);
         }
     }
@@ -157,14 +164,19 @@ fn hasten(table: &mut Table<'_>, reference: &Reference, state: &[f64], segments:
     table.push(reference, &chosen, &states.concat());
 }
 
+/// Times, as a caller can be told them.
+fn rounded<R: Number>(times: &[R]) -> Vec<f64> {
+    times.iter().map(|time| time.to_f64()).collect()
+}
+
 /// Rows at the requested times inside a step, a batch at a time. False if the run was told to end before they were all
 /// there: in one step there may be any number of them.
-fn rows_inside<'a>(
-    table: &mut Table<'_>,
-    times: &[f64],
+fn rows_inside<'a, R: Number>(
+    table: &mut Table<'_, R>,
+    times: &[R],
     done: &mut usize,
-    flow: &mut DualFlow<'a>,
-    step: &mut Step<'_, f64, DualFlow<'a>>,
+    flow: &mut DualFlow<'a, R>,
+    step: &mut Step<'_, R, DualFlow<'a, R>>,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> bool {
     let n = flow.x.n();
@@ -174,11 +186,11 @@ fn rows_inside<'a>(
         if interrupted() {
             return false;
         }
-        let mut states = vec![0.0; batch.len() * n];
+        let mut states = vec![R::ZERO; batch.len() * n];
         let mut slots = batch.iter().zip(states.chunks_exact_mut(n));
         let refused = slots.position(|(time, state)| !step.refined_at(flow, *time, state, interrupted));
         let ready = refused.unwrap_or(batch.len());
-        table.push(&flow.reference, &batch[..ready], &states[..ready * n]);
+        table.push(&flow.reference, &rounded(&batch[..ready]), &states[..ready * n]);
         *done += ready;
         if refused.is_some() {
             return false;
@@ -187,8 +199,8 @@ fn rows_inside<'a>(
     true
 }
 
-impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {
-    fn step(&mut self, flow: &mut DualFlow<'a>, step: &mut Step<'_, f64, DualFlow<'a>>) -> Action<f64> {
+impl<'a, R: Number> Observer<R, DualFlow<'a, R>> for Watch<'_, '_, R> {
+    fn step(&mut self, flow: &mut DualFlow<'a, R>, step: &mut Step<'_, R, DualFlow<'a, R>>) -> Action<R> {
         let n = flow.x.n();
         let Self { table, plan, budget, .. } = self;
         match plan {
@@ -200,25 +212,25 @@ impl<'a> Observer<f64, DualFlow<'a>> for Watch<'_, '_> {
             }
             Plan::Automatic { segments, .. } => {
                 let (start, end) = (step.t_old(), step.t_new);
-                let nodes = nodes();
-                let mut samples = vec![0.0; nodes.len() * n];
+                let nodes = R::Segment::nodes();
+                let mut samples = vec![R::ZERO; nodes.len() * n];
                 for (node, sample) in nodes.iter().zip(samples.chunks_exact_mut(n)) {
                     if *node == 1.0 {
                         sample.copy_from_slice(step.y_new());
                     } else {
-                        step.at(flow, start + node * (end - start), sample);
+                        step.at(flow, start + R::from_f64(*node) * (end - start), sample);
                     }
                 }
-                segments.push(Segment::new(start, end, samples));
+                segments.push(R::Segment::new(start, end, samples));
             }
         }
         flow.visit(step.y_new());
         let residual = self.table.size_of(&flow.here.residual);
         let fraction = match &self.plan {
-            Plan::Given { times, done } => self.way.at_rows(times, *done, step.t_new),
+            Plan::Given { times, done } => self.way.at_rows(times, *done, step.t_new.to_f64()),
             Plan::Automatic { .. } => self.way.at_residual(residual),
         };
-        let (time, steps) = (self.table.time(step.t_new), step.stats().accepted);
+        let (time, steps) = (self.table.time(step.t_new.to_f64()), step.stats().accepted);
         self.budget.monitor.progress(Progress { time, residual, steps, fraction });
         self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual);
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }

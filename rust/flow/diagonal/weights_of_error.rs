@@ -12,21 +12,36 @@
 //! perturbation `δr` moves ν by the `e` with `(N/h) e + X(S∘Xᵀe) = δr`; only implicit methods tell h, and only they
 //! need that in (1).
 
-use super::dual::Point;
 use super::prepare::peak;
 use super::reference::Reference;
 use crate::linalg::{Rows, SquareMatrix, norm};
+use crate::real::{DoubleDouble, Real};
 
 /// Coordinates with a small S count as if it were this fraction of the largest: they may grow within the step.
 const INACTIVE: f64 = 1e-3;
 /// Round-off of the right-hand side, and of the stage equations that are solved with it, in ulps of `|y_n| + ‖x_n‖‖β‖`:
 /// 2 for the product, the rest for the stage matrix, whose inverse has norms up to 60.
 const ROUND_OFF: f64 = 32.0;
+/// Round-off of a shift `z`, as a part of [`ROUND_OFF`]: a sum of products, added to an exponent.
+const SHIFT_ROUND_OFF: f64 = 0.25;
 /// How far beyond the size of a fitted coefficient the exponents may be extrapolated in one step, in e-folds.
 const OVERSHOOT: f64 = 8.0;
 
 /// Slopes below this are compared by their logarithms.
 const SMALL: f64 = 1e-250;
+
+/// A state as errors are measured from it, in binary64 whatever it is kept in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    /// z.
+    pub(super) shift: &'a [f64],
+    /// β.
+    pub(super) beta: &'a [f64],
+    /// S.
+    pub(super) slope: &'a [f64],
+    /// r.
+    pub(super) residual: &'a [f64],
+}
 
 /// The weights, fixed at the start of a step.
 #[derive(Debug)]
@@ -48,8 +63,12 @@ pub(super) struct ErrorWeights {
     /// `residual_rtol · max|r|`.
     residual_tolerance: f64,
     /// Start of the step, and its length as far as known from the stages.
-    start: f64,
+    start: DoubleDouble,
     length: f64,
+    /// Twice the unit round-off of the numbers of the state.
+    ulp: f64,
+    /// How many times its round-off at the start of the step the residual has.
+    noise: f64,
     /// Growth rates `Xᵀν'`, and the slope `ν'` they belong to.
     rates: Vec<f64>,
     rates_of: Vec<f64>,
@@ -59,7 +78,8 @@ pub(super) struct ErrorWeights {
 }
 
 impl ErrorWeights {
-    pub(super) fn new(x: Rows<'_>, y: &[f64], samples: f64, (rtol, residual_rtol): (f64, f64)) -> Self {
+    /// For numbers whose last place is `ulp`.
+    pub(super) fn new(x: Rows<'_>, y: &[f64], samples: f64, (rtol, residual_rtol): (f64, f64), ulp: f64) -> Self {
         let (n, d) = (x.n(), x.d());
         let mut column_squares = vec![0.0; d];
         let mut row_norms = vec![0.0; n];
@@ -82,8 +102,10 @@ impl ErrorWeights {
             slope: vec![0.0; d],
             round_off: vec![0.0; n],
             residual_tolerance: 0.0,
-            start: 0.0,
+            start: DoubleDouble::ZERO,
             length: f64::INFINITY,
+            ulp,
+            noise: 1.0,
             rates: vec![0.0; d],
             rates_of: vec![f64::NAN; n],
             seen: vec![0.0; d],
@@ -101,30 +123,33 @@ impl ErrorWeights {
         norm(self.round_off.iter().copied())
     }
 
-    /// The stages of a step are evaluated at these times.
-    pub(super) fn at_times(&mut self, t: &[f64]) {
+    /// The stages of a step are evaluated at these times, where exponents have moved by up to `reach`: each e-fold adds its
+    /// rounding to that of β.
+    pub(super) fn at_times<R: Real>(&mut self, t: &[R], reach: f64) {
+        self.noise = 1.0 + SHIFT_ROUND_OFF * reach;
         if let [_, .., last] = t {
-            self.length = last - self.start;
+            self.length = (exact(*last) - self.start).to_f64();
         }
     }
 
     /// Fix the weights at the start of a step: time `t`, slope `dy`.
-    pub(super) fn set(&mut self, x: Rows<'_>, reference: &Reference, t: f64, here: &Point, dy: &[f64]) {
-        self.start = t;
+    pub(super) fn set<R: Real>(&mut self, x: Rows<'_>, reference: &Reference, t: R, here: &Seen<'_>, dy: &[f64]) {
+        self.start = exact(t);
         self.length = f64::INFINITY;
+        self.noise = 1.0;
         self.find_rates(x, dy);
-        self.slope.copy_from_slice(&here.slope);
-        self.residual_tolerance = self.residual_rtol * peak(&here.residual);
+        self.slope.copy_from_slice(here.slope);
+        self.residual_tolerance = self.residual_rtol * peak(here.residual);
         let size = here.beta.iter().map(|beta| beta * beta).sum::<f64>().sqrt();
         for ((noise, y), norm) in self.round_off.iter_mut().zip(&self.targets).zip(&self.row_norms) {
-            *noise = (ROUND_OFF * f64::EPSILON * (y + norm * size)).max(f64::MIN_POSITIVE);
+            *noise = (ROUND_OFF * self.ulp * (y + norm * size)).max(f64::MIN_POSITIVE);
         }
         let (beta, slope) = (&mut self.seen[..x.d()], &mut self.weights);
-        let lift = if peak(&here.slope) < SMALL {
-            reference.evaluate_relative(&here.shift, beta, slope)
+        let lift = if peak(here.slope) < SMALL {
+            reference.evaluate_relative(here.shift, beta, slope)
         } else {
-            beta.copy_from_slice(&here.beta);
-            slope.copy_from_slice(&here.slope);
+            beta.copy_from_slice(here.beta);
+            slope.copy_from_slice(here.slope);
             0.0
         };
         let largest = peak(slope);
@@ -177,6 +202,7 @@ impl ErrorWeights {
         // How many times round-off explains e.
         let (mut beyond, mut times) = (0.0, 0.0);
         for ((moved, e), noise) in moved.iter().zip(e).zip(&self.round_off) {
+            let noise = noise * self.noise;
             beyond = larger(beyond, moved.abs() - noise);
             times = larger(times, (moved + e * (self.samples / self.length)).abs() / noise);
         }
@@ -228,6 +254,11 @@ fn largest_product(a: &[f64], w: &[f64]) -> f64 {
     }
     let tail = a_tail.iter().zip(w_tail).map(|(a, w)| (a * w).abs());
     most.into_iter().chain(tail).fold(0.0, larger)
+}
+
+/// The number, for differences that cancel.
+fn exact<R: Real>(t: R) -> DoubleDouble {
+    DoubleDouble { high: t.to_f64(), low: t.low() }
 }
 
 /// The larger; NaN if either is (`f64::max` would drop it, and a NaN error must not pass for a small one).

@@ -46,7 +46,7 @@ fn assert_setup_only<S: System<f64>, M: Stepper<f64, S>>(
 #[test]
 fn an_implicit_step_allocates_nothing() {
     fn check<S: Implicit<f64>>(make: impl Fn() -> S + Copy) {
-        for stages in [3, 5, 7] {
+        for stages in [3, 5, 7, 9, 11] {
             let options = only(stages, 1e-6);
             assert_setup_only(make, |system| Radau::new(system, &options), &options);
         }

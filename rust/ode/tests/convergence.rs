@@ -103,6 +103,49 @@ fn radau_has_order_2s_minus_1_dense_output_of_order_s_and_refined_output_of_the_
     }
 }
 
+/// The end of a step of an autonomous problem from `y`, whatever its error.
+fn one_step<S: System<D>>(stepper: &mut impl Stepper<D, S>, system: &mut S, y: [D; 1], h: D) -> [D; 1] {
+    let (mut dy, mut stats) = ([D::ZERO], Stats::default());
+    system.rhs(D::ZERO, &y, &mut dy);
+    system.set_error_weights(D::ZERO, &y, &dy);
+    let mut context = Context { stats: &mut stats, interrupted: &mut || false };
+    let trial = stepper.attempt(system, Start { t: D::ZERO, y: &y, dy: &dy }, h, &mut context);
+    assert!(matches!(trial, Trial::Computed { .. }), "{trial:?}");
+    [stepper.end()[0]]
+}
+
+/// Error of `y' = −y` at 4, in so many steps.
+fn error_of_decay(s: usize, steps: u32) -> f64 {
+    let rhs = |_: D, y: &[D], dy: &mut [D]| dy[0] = -y[0];
+    let mut system = Problem::new(1, rhs, |_: D, _: &[D], j: &mut SquareMatrix| j.set(0, 0, -1.0), 1e-30, 0.0);
+    let (h, mut y) = (d(4.0) / d(f64::from(steps)), [D::ONE]);
+    for _ in 0..steps {
+        y = one_step(&mut Radau::new(&system, &only(s, 1e-30)), &mut system, y, h);
+    }
+    (y[0] - d(-4.0).exp()).abs().to_f64()
+}
+
+#[test]
+fn every_radau_has_its_order_where_the_error_is_one_term_long() {
+    // Order 21 goes through all of double-double when steps are halved twice: of a problem whose solution has poles, as the one
+    // above, there is no pair of steps at which the first term of the error is all of it.
+    for (s, steps) in [(3, 64), (5, 16), (7, 4), (9, 2), (11, 1)] {
+        let order = (error_of_decay(s, steps) / error_of_decay(s, 2 * steps)).log2();
+        assert!((order - (2 * s - 1) as f64).abs() < 0.15, "{s} stages: {order}");
+    }
+}
+
+#[test]
+fn errors_of_every_radau_go_down_to_round_off_and_stay_there() {
+    // A step is done when Newton's corrections are ten units of round-off, and rounds its increment once.
+    for (s, enough) in [(7, 128), (9, 24), (11, 12)] {
+        for steps in [enough, 2 * enough] {
+            let [error, ..] = errors(&mut Radau::new(&rational(1e-30), &only(s, 1e-30)), &mut rational(1e-30), steps);
+            assert!(error < 100.0 * D::UNIT_ROUNDOFF, "{s} stages, {steps} steps: {error:e}");
+        }
+    }
+}
+
 #[test]
 fn dormand_and_prince_has_order_8_with_dense_output_of_order_7() {
     let measured = orders(|system| Explicit::new(system, &Options::default()), &mut rational(1e-30), [32; 3]);

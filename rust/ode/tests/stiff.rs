@@ -5,7 +5,7 @@ use super::{forced_step, only, radau};
 use crate::linalg::SquareMatrix;
 use crate::real::{DoubleDouble, Real};
 
-const METHODS: [usize; 3] = [3, 5, 7];
+const METHODS: [usize; 5] = [3, 5, 7, 9, 11];
 
 /// `y' = λ (y − cos t) − sin t`, with the solution `cos t` (Prothero & Robinson).
 fn prothero_robinson(lambda: f64, rtol: f64) -> impl Implicit<f64, Solver = DenseJacobian> {

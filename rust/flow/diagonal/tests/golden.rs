@@ -2,6 +2,7 @@
 
 use super::{Case, distance};
 use crate::flow::{Method, Options, Status};
+use crate::real::{DoubleDouble, Real};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {
@@ -16,9 +17,9 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// A case with its times, predictors and losses.
-type Golden = (Case, Vec<f64>, Vec<f64>, Vec<f64>);
+pub type Golden = (Case, Vec<f64>, Vec<f64>, Vec<f64>);
 
-fn cases() -> Vec<Golden> {
+pub fn cases() -> Vec<Golden> {
     let text = include_str!("../../../../tests/golden/diagonal_trajectories.json");
     let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
     let Some(cases) = file["cases"].as_array() else { panic!("no cases") };
@@ -36,6 +37,36 @@ fn cases() -> Vec<Golden> {
         (Case { n, d, x, y, weights: [u.clone(), v.clone(), u, v], log_magnitude }, times, beta, loss)
     };
     cases.iter().map(read).collect()
+}
+
+/// All that is printed of the predictors and losses of every case.
+pub fn digits() -> Vec<(Vec<DoubleDouble>, Vec<DoubleDouble>)> {
+    let text = include_str!("../../../../tests/golden/diagonal_trajectories.json");
+    let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+    let read = |case: &Value| {
+        let (mut beta, mut loss) = (Vec::new(), Vec::new());
+        for point in case["points"].as_array().into_iter().flatten() {
+            beta.extend(point["beta"].as_array().into_iter().flatten().map(exact));
+            loss.push(exact(&point["loss"]));
+        }
+        (beta, loss)
+    };
+    file["cases"].as_array().into_iter().flatten().map(read).collect()
+}
+
+/// A printed decimal number.
+pub fn exact(value: &Value) -> DoubleDouble {
+    let Value::String(text) = value else { return DoubleDouble::from_f64(number(value)) };
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let mut exponent: i32 = exponent.parse().unwrap_or(i32::MAX);
+    exponent -= mantissa.split_once('.').map_or(0, |(_, digits)| i32::try_from(digits.len()).unwrap_or(0));
+    let ten = DoubleDouble::from_f64(10.0);
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit);
+    let size =
+        digits.fold(DoubleDouble::ZERO, |sum, digit| sum * ten + DoubleDouble::from_f64(f64::from(digit - b'0')));
+    let power = (0..exponent.unsigned_abs()).fold(DoubleDouble::ONE, |power, _| power * ten);
+    let size = if exponent < 0 { size / power } else { size * power };
+    if mantissa.starts_with('-') { -size } else { size }
 }
 
 fn check(method: Method, rtol: f64, tolerance: f64) {

@@ -1,0 +1,232 @@
+//! What the dual flow asks of the numbers it is integrated in, beyond arithmetic. Knows no integrator.
+//!
+//! Algebra is binary64 for all of them, states and residuals are not: what differs is how β is evaluated, how often it has
+//! to be, and how many digits there are to reach.
+
+use super::differences::Differences;
+use super::dual::Point;
+use super::exact;
+use super::kept::Kept;
+use super::plain::Plain;
+use super::problem::Problem;
+use super::range::Range;
+use super::reference::{EXACT_SHIFT, Reference};
+use crate::flow::clock::Clock;
+use crate::flow::segment::Segment;
+use crate::linalg::{Rows, RowwiseQr};
+use crate::real::{DoubleDouble, Real};
+use core::fmt::Debug;
+
+/// A number type in which the dual flow can be integrated.
+pub(super) trait Number: Real {
+    /// How the flow is evaluated at the stages of a step.
+    type Stages: Stages<Self>;
+    /// A step that is kept for rows at times chosen later.
+    type Segment: Path<Self>;
+
+    /// Twice the unit round-off.
+    const ULP: f64 = 2.0 * Self::UNIT_ROUNDOFF;
+    /// More samples than features are rotated into as many: in binary64, and no rotation has more digits.
+    const REDUCES_ROWS: bool;
+    /// Most stages of Radau IIA.
+    const MOST_STAGES: usize;
+    /// True if there are low parts to report.
+    const HAS_LOW: bool;
+
+    /// The targets of a problem.
+    fn targets(problem: &Problem<'_>) -> Vec<Self>;
+    /// The nearest binary64 numbers, in `room` unless these are such.
+    fn rounded<'a>(values: &'a [Self], room: &'a mut Vec<f64>) -> &'a [f64];
+    /// β at the shifts `z` of several states one after another, and S.
+    fn evaluate(reference: &Reference, z: &[Self], beta: &mut [Self], slope: &mut [f64]);
+    /// Move a reference by `Δν`, `z = 2XᵀΔν`.
+    fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[Self], z: &[Self]);
+    /// `Xᵀ w_k` of several vectors.
+    fn transposed_many(x: Rows<'_>, w: &[Self], out: &mut [Self]);
+    /// `X v_k` of several vectors.
+    fn apply_many(x: Rows<'_>, v: &[Self], out: &mut [Self]);
+    /// `Σ a_i b_i`.
+    fn inner(a: &[Self], b: &[Self]) -> Self;
+    /// `Qᵀ y`; asked where rows are reduced.
+    fn rotated(qr: &RowwiseQr, y: &[Self]) -> Vec<Self>;
+    /// The `c` of least norm that minimises `‖X c − y‖`.
+    fn least_squares(range: &Range, x: Rows<'_>, y: &[Self], c: &mut [Self]);
+    /// `D_Q(β, β(0))` in the units of the problem, for β in these units. `None`: to be found from the multipliers.
+    fn divergence(problem: &Problem<'_>, beta: &[Self]) -> Option<Self>;
+    /// A time of the caller in the units of the run.
+    fn to_run(clock: Clock, t: f64) -> Self;
+}
+
+/// How the flow is evaluated at the stages of a step, and what is remembered of it from one Newton iteration to the next.
+pub(super) trait Stages<R>: Debug + Default {
+    /// `Xβ` at several states, one after another.
+    fn fitted(&mut self, x: Rows<'_>, reference: &Reference, states: &[R], fitted: &mut [R]);
+    /// z, β, S and `Xβ` (as the residual) at one state, often the corrected last stage.
+    fn visit(&mut self, x: Rows<'_>, reference: &Reference, state: &[R], here: &mut Point<R>);
+    /// `Xᵀe` of several errors, one after another.
+    fn of_errors(&mut self, x: Rows<'_>, errors: &[f64]) -> &[f64];
+    /// S at a state, to binary64.
+    fn slope(&mut self, x: Rows<'_>, reference: &Reference, state: &[f64]) -> &[f64];
+    /// Error of the last [`Stages::fitted`] as a part of what the correction before it made of it.
+    fn inexactness(&self) -> f64 {
+        0.0
+    }
+    /// The largest shift that the last [`Stages::fitted`] had to form: as many units round-off β is off by.
+    fn reach(&self) -> f64 {
+        0.0
+    }
+    /// The reference has moved: what is known of a state is no longer known of it.
+    fn forget(&mut self);
+}
+
+/// A polynomial that a step is kept as.
+pub(super) trait Path<R>: Debug {
+    /// Where it has to be sampled, as fractions of the step; the last is 1.
+    fn nodes() -> Vec<f64>;
+    /// From times and states, one after another.
+    fn new(start: R, end: R, samples: Vec<R>) -> Self;
+    /// Its first and its last time.
+    fn span(&self) -> (R, R);
+    /// The state at the end.
+    fn last(&self) -> &[R];
+    /// The state at `t`, times beyond the end clamped to it.
+    fn at(&self, t: R, out: &mut [R]);
+}
+
+impl Number for f64 {
+    type Stages = Plain;
+    type Segment = Segment;
+
+    const REDUCES_ROWS: bool = true;
+    const MOST_STAGES: usize = 7;
+    const HAS_LOW: bool = false;
+
+    fn targets(problem: &Problem<'_>) -> Vec<f64> {
+        problem.y.to_vec()
+    }
+
+    fn rounded<'a>(values: &'a [f64], _room: &'a mut Vec<f64>) -> &'a [f64] {
+        values
+    }
+
+    fn evaluate(reference: &Reference, z: &[f64], beta: &mut [f64], slope: &mut [f64]) {
+        reference.evaluate(z, beta, slope);
+    }
+
+    /// `G_ref` once more from `ν_ref`, in double-double, before the rounding errors of the `z` that were added to it could be
+    /// seen in β.
+    fn advance(reference: &mut Reference, x: Rows<'_>, delta_nu: &[f64], z: &[f64]) {
+        if reference.advance(delta_nu, z) > EXACT_SHIFT {
+            reference.form_g(x);
+        }
+        reference.refresh();
+    }
+
+    fn transposed_many(x: Rows<'_>, w: &[f64], out: &mut [f64]) {
+        x.apply_transposed_many(w, out);
+    }
+
+    fn apply_many(x: Rows<'_>, v: &[f64], out: &mut [f64]) {
+        x.apply_many(v, out);
+    }
+
+    fn inner(a: &[f64], b: &[f64]) -> f64 {
+        f64::dot(a, b)
+    }
+
+    fn rotated(qr: &RowwiseQr, y: &[f64]) -> Vec<f64> {
+        qr.apply_qt(y)
+    }
+
+    fn least_squares(range: &Range, _x: Rows<'_>, y: &[f64], c: &mut [f64]) {
+        range.solve(y, c);
+    }
+
+    fn divergence(problem: &Problem<'_>, beta: &[f64]) -> Option<f64> {
+        Some(problem.start.divergence(beta))
+    }
+
+    fn to_run(clock: Clock, t: f64) -> f64 {
+        clock.to_run(t)
+    }
+}
+
+impl Number for DoubleDouble {
+    type Stages = Differences;
+    type Segment = Kept;
+
+    const REDUCES_ROWS: bool = false;
+    const MOST_STAGES: usize = 11;
+    const HAS_LOW: bool = true;
+
+    fn targets(problem: &Problem<'_>) -> Vec<Self> {
+        let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);
+        problem.y.iter().enumerate().map(|(n, y)| Self::from_parts(*y, low(n))).collect()
+    }
+
+    fn rounded<'a>(values: &'a [Self], room: &'a mut Vec<f64>) -> &'a [f64] {
+        room.clear();
+        room.extend(values.iter().map(|value| value.high));
+        room
+    }
+
+    fn evaluate(reference: &Reference, z: &[Self], beta: &mut [Self], slope: &mut [f64]) {
+        exact::evaluate(reference, z, beta, slope);
+    }
+
+    fn advance(reference: &mut Reference, _x: Rows<'_>, delta_nu: &[Self], z: &[Self]) {
+        reference.follow(delta_nu, z);
+    }
+
+    fn transposed_many(x: Rows<'_>, w: &[Self], out: &mut [Self]) {
+        w.chunks_exact(x.n().max(1))
+            .zip(out.chunks_exact_mut(x.d().max(1)))
+            .for_each(|(w, out)| x.apply_transposed(w, out));
+    }
+
+    fn apply_many(x: Rows<'_>, v: &[Self], out: &mut [Self]) {
+        v.chunks_exact(x.d().max(1)).zip(out.chunks_exact_mut(x.n().max(1))).for_each(|(v, out)| x.apply(v, out));
+    }
+
+    fn inner(a: &[Self], b: &[Self]) -> Self {
+        a.iter().zip(b).fold(Self::ZERO, |sum, (a, b)| sum + *a * *b)
+    }
+
+    fn rotated(_qr: &RowwiseQr, y: &[Self]) -> Vec<Self> {
+        y.to_vec()
+    }
+
+    fn least_squares(range: &Range, x: Rows<'_>, y: &[Self], c: &mut [Self]) {
+        range.refine(x, y, c);
+    }
+
+    fn divergence(_problem: &Problem<'_>, _beta: &[Self]) -> Option<Self> {
+        None
+    }
+
+    fn to_run(clock: Clock, t: f64) -> Self {
+        clock.to_run_exactly(t)
+    }
+}
+
+impl Path<f64> for Segment {
+    fn nodes() -> Vec<f64> {
+        crate::flow::segment::nodes().to_vec()
+    }
+
+    fn new(start: f64, end: f64, samples: Vec<f64>) -> Self {
+        Self::new(start, end, samples)
+    }
+
+    fn span(&self) -> (f64, f64) {
+        (self.start, self.end)
+    }
+
+    fn last(&self) -> &[f64] {
+        self.last()
+    }
+
+    fn at(&self, t: f64, out: &mut [f64]) {
+        self.at(t, out);
+    }
+}
