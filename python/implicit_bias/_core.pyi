@@ -17,6 +17,7 @@ __all__ = [
     "diagonal_bregman",
     "diagonal_check_kkt",
     "diagonal_distance_bound",
+    "diagonal_error_bound",
     "diagonal_flow",
     "diagonal_limit",
     "diagonal_limit_path",
@@ -36,6 +37,10 @@ __all__ = [
     "q_diagonal",
     "q_neuron",
 ]
+
+class _ErrorBound(TypedDict):
+    error_bound: _Array
+    ended: str | None
 
 class _Limit(TypedDict):
     beta: _Array
@@ -125,6 +130,18 @@ def diagonal_check_kkt(
     beta: _Array,
     n_jobs: int,
 ) -> _KKT: ...
+def diagonal_error_bound(
+    X: _Array,
+    y: _Array,
+    start: _Start,
+    times: _Array,
+    beta: _Array,
+    time_unit: float,
+    rtol: float,
+    tol: float,
+    max_seconds: float | None,
+    n_jobs: int,
+) -> _ErrorBound: ...
 def diagonal_flow(
     X: _Array,
     y: _Array,

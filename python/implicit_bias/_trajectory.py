@@ -59,6 +59,9 @@ class Flow:
         Counters: accepted, rejected, rhs, jacobians, newton_iterations, newton_systems; and seconds.
     time_unit : str
         As it was asked for: "flow", or "log_scale" for units of :math:`\ln(1/\mathrm{scale})`.
+    error_bound : ndarray, shape (n_times, n_features), or None
+        Proven bound of :math:`|\tilde\beta_i(t) - \beta_i(t)|` for every row of `beta`, the true flow of these data from
+        this start at this time being :math:`\beta(t)`; inf where nothing is proven. None without ``certify``.
     """
 
     t: Array = field(repr=False)
@@ -72,6 +75,7 @@ class Flow:
     success: bool
     stats: dict[str, int | float]
     time_unit: str
+    error_bound: Array | None = field(repr=False)
     _save_beta: bool = field(repr=False)
     _net: Network = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.

@@ -9,6 +9,7 @@
 //! | `H = L Lᵀ`, its solves and its condition | [`Cholesky`] |
 //! | an orthonormal basis of the row space, rank, least squares | [`RowBasis`], [`ThinQr`] |
 //! | singular values and vectors | [`ThinSvd`] |
+//! | eigenvalues and vectors of a symmetric matrix | [`SymmetricEigen`] |
 //! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
 //! | the same for any `A` | [`ShiftedLu`] |
 //!
@@ -40,6 +41,7 @@ mod rows;
 mod scratch;
 mod shape;
 mod square;
+mod symmetric_eigen;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -57,5 +59,6 @@ pub(crate) use norm::norm;
 pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
 pub use square::SquareMatrix;
+pub use symmetric_eigen::SymmetricEigen;
 pub use thin_svd::ThinSvd;
 pub use tridiagonal::SymmetricTridiagonal;

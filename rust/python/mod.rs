@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "Python hands arguments over by value")]
 
 mod cancel;
+mod certify;
 mod convert;
 mod flow;
 mod fully_connected;
@@ -22,6 +23,8 @@ mod _core {
 
     #[pymodule_export]
     use super::cancel::Cancellation;
+    #[pymodule_export]
+    use super::certify::diagonal_error_bound;
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]
