@@ -55,7 +55,9 @@ impl<'p> Frame<'p> {
         let length = |v: &[f64]| OUTWARD * norm(v.iter().copied());
         let mut columns = vec![0.0; d];
         (0..n).for_each(|i| columns.iter_mut().zip(z.row(i)).for_each(|(sum, x)| *sum += x * x));
-        columns.iter_mut().for_each(|sum| *sum = OUTWARD * (sum.sqrt() + 1e-160));
+        for sum in &mut columns {
+            *sum = OUTWARD * (sum.sqrt() + 1e-160);
+        }
         let (rotated, gamma) = match prepared.tall() {
             None => (y.clone(), 0.0),
             Some(tall) => {

@@ -123,7 +123,7 @@ mod tests {
         let load = Load { h, modes: &[b], squares: &[h * d * d], noise: (0.0, 0.0) };
         // The truth is d/b = 1e-8, the integral of the defect 1.
         let found = load.grow(0.0).end;
-        assert!(found < 1e-3 && found >= 1e-8, "{found}");
+        assert!((1e-8..1e-3).contains(&found), "{found}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!
 //! `|β̃_i − β_i| ≤ |β̃_i − β̂_i| + ½Ŝ_i(e^{2(‖x_i‖e + δ_i)} − 1)`, `e ≥ ‖ν̂ − ν‖₂`,
 //!
-//! δ_i for the rounding of Ĝ (`frame`, `rows`). Nothing is asked of β̃: rows of any method at any tolerance have a bound, and it
+//! `δ_i` for the rounding of Ĝ (`frame`, `rows`). Nothing is asked of β̃: rows of any method at any tolerance have a bound, and it
 //! is sharp as long as β̂ is the better of the two. Beyond the last step the flow has come to rest (`rest`).
 //!
 //! # What is proven, and what is sampled
@@ -46,7 +46,7 @@ const COARSEST: f64 = 1e-6;
 /// … and a finer mesh than this one serves nothing.
 const FINEST: f64 = 1e-10;
 /// Error of β̂, as a part of the tolerance that the rows were computed with, and never less than the second number.
-const BESIDE: (f64, f64) = (1e-3, 1e-13);
+const BESIDE: (f64, f64) = (1e-2, 1e-12);
 /// Trial steps at most; no flow is known to take a tenth of them at these tolerances.
 const STEPS: u64 = 100_000;
 

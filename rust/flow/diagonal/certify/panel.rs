@@ -114,9 +114,13 @@ impl Panel {
         let (mut beta, mut start) = (vec![0.0; d], vec![0.0; d]);
         reference.evaluate(&vec![0.0; d], &mut beta, &mut start);
         slope.iter_mut().zip(&start).for_each(|(least, s)| *least = least.min(2.0 * s));
-        slope.iter_mut().filter(|s| **s < NO_SLOPE).for_each(|s| *s = 0.0);
+        for s in slope.iter_mut().filter(|s| **s < NO_SLOPE) {
+            *s = 0.0;
+        }
         let mut jacobian = WeightedGram::of(frame.z, &slope);
-        jacobian.data_mut().iter_mut().for_each(|entry| *entry /= frame.samples);
+        for entry in jacobian.data_mut() {
+            *entry /= frame.samples;
+        }
         let eigen = SymmetricEigen::of(&jacobian)?;
         // Forming: k u of the matrix of absolute values, whose norm is below the trace. Decomposing: c n u of the norm.
         let roundings = (WeightedGram::roundings(d) + 10 * n + 4) as f64;
@@ -168,7 +172,9 @@ impl Nodes {
         combine(&table.integrals, &panel.slopes, panel.h, &mut states);
         let mut shift = vec![0.0; STAGES * d];
         z.apply_transposed_many(&states, &mut shift);
-        shift.iter_mut().for_each(|z| *z *= 2.0);
+        for z in &mut shift {
+            *z *= 2.0;
+        }
         let (mut beta, mut slope) = (vec![0.0; STAGES * d], vec![0.0; STAGES * d]);
         reference.evaluate(&shift, &mut beta, &mut slope);
         let mut flow = vec![0.0; STAGES * n];
@@ -214,7 +220,9 @@ impl Samples {
             panel.at(&table.value_at[m], &mut state);
             // Sums of known length, other than those of the many at once: their rounding is part of the bound.
             z.apply_transposed(&state, &mut shift);
-            shift.iter_mut().for_each(|z| *z *= 2.0);
+            for z in &mut shift {
+                *z *= 2.0;
+            }
             reference.evaluate(&shift, &mut beta, &mut slope);
             z.apply(&beta, &mut residual);
             residual.iter_mut().zip(frame.targets).for_each(|(r, y)| *r = y - *r);
@@ -319,7 +327,9 @@ fn combine(weights: &[Weights], vectors: &[f64], factor: f64, out: &mut [f64]) {
         for (w, v) in weights.iter().zip(vectors.chunks_exact(n)) {
             out.iter_mut().zip(v).for_each(|(out, v)| *out += w * v);
         }
-        out.iter_mut().for_each(|out| *out *= factor);
+        for out in out.iter_mut() {
+            *out *= factor;
+        }
     }
 }
 

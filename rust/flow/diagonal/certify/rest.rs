@@ -40,7 +40,9 @@ impl<'p, 'r> Rest<'p, 'r> {
         residual.iter_mut().zip(frame.targets).for_each(|(r, y)| *r = y - *r);
         let defect: Vec<f64> = residual.iter().map(|r| r / frame.samples).collect();
         let mut jacobian = WeightedGram::of(z, &slope);
-        jacobian.data_mut().iter_mut().for_each(|entry| *entry /= frame.samples);
+        for entry in jacobian.data_mut() {
+            *entry /= frame.samples;
+        }
         let eigen = SymmetricEigen::of(&jacobian)?;
         let off = (WeightedGram::roundings(d) + 10 * n + 4) as f64 * f64::UNIT_ROUNDOFF * jacobian.trace();
         let mut coefficients = vec![0.0; n];

@@ -33,7 +33,9 @@ impl<'r> Row<'r> {
         let d = frame.z.d();
         let (mut shift, mut beta, mut slope) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
         frame.z.apply_transposed(state, &mut shift);
-        shift.iter_mut().for_each(|z| *z *= 2.0);
+        for z in &mut shift {
+            *z *= 2.0;
+        }
         reference.evaluate(&shift, &mut beta, &mut slope);
         let off: Vec<f64> = (beta.iter().zip(&slope).enumerate())
             .map(|(i, (beta, slope))| Frame::beta_error(*beta, *slope, frame.moved(i, reach, error)))

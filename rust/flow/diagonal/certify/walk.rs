@@ -18,6 +18,8 @@ use crate::real::{DoubleDouble, Real};
 const DEEPEST: u32 = 10;
 /// A step is halved while its defect, beside rounding, adds more than this part of what the whole flow may be off by.
 const SHARE: f64 = 0.05;
+/// Halving goes on while a half adds less than this part of what the whole did: by its degree it would be 2^-10.
+const GAINS: f64 = 0.1;
 /// What is beyond this many e-folds is not followed any further.
 const HOPELESS: f64 = 100.0;
 
@@ -42,7 +44,7 @@ pub(super) struct Walk<'p, 'i> {
     pub(super) done: usize,
 }
 
-impl<'p> Walk<'p, '_> {
+impl Walk<'_, '_> {
     /// Rows at time 0, where nothing has happened yet.
     pub(super) fn begin(&mut self) {
         let still = Panel { h: 0.0, slopes: vec![0.0; STAGES * self.frame.z.n()] };
@@ -65,13 +67,13 @@ impl<'p> Walk<'p, '_> {
         }
     }
 
-    /// From `start` to `end`, in one step or in halves.
+    /// From `start` to `end`, in one step or in halves; `before` is what the defect of the whole added, if this is a half.
     fn cover<'a>(
         &mut self,
         flow: &mut DualFlow<'a>,
         step: &mut Step<'_, f64, DualFlow<'a>>,
         (start, end): (f64, f64),
-        depth: u32,
+        (depth, before): (u32, f64),
     ) {
         if self.done == self.rows.len() || self.budget.is_spent() {
             return;
@@ -79,10 +81,12 @@ impl<'p> Walk<'p, '_> {
         let mut panel = self.guess(flow, step, start, end);
         let found = panel.corrected(&self.table, &self.frame, &self.reference, start, self.error);
         let middle = 0.5 * (start + end);
-        let divisible = depth < DEEPEST && start < middle && middle < end;
-        if divisible && !found.as_ref().is_some_and(|defect| self.is_resolved(defect)) {
-            self.cover(flow, step, (start, middle), depth + 1);
-            self.cover(flow, step, (middle, end), depth + 1);
+        let excess = found.as_ref().map_or(f64::INFINITY, |defect| self.excess(defect));
+        // A half that is hardly better than the whole has come to rounding: its halves would be no better.
+        let pays = excess > 0.0 && !(excess.is_finite() && excess > GAINS * before);
+        if pays && depth < DEEPEST && start < middle && middle < end {
+            self.cover(flow, step, (start, middle), (depth + 1, excess));
+            self.cover(flow, step, (middle, end), (depth + 1, excess));
             return;
         }
         let grown = found.map(|defect| defect.load(&[], true).grow(self.error));
@@ -122,12 +126,12 @@ impl<'p> Walk<'p, '_> {
         Panel::through(&self.table, h, &increments, n)
     }
 
-    /// Does the defect add little to what rounding adds, or to what may be added?
-    fn is_resolved(&self, defect: &Defect) -> bool {
+    /// What the defect adds beyond what rounding explains and beyond what may be added; 0 or less if that is nothing.
+    fn excess(&self, defect: &Defect) -> f64 {
         let nothing = vec![0.0; defect.modes()];
         let (grown, rounded) = (defect.load(&[], true).grow(self.error), defect.load(&nothing, false).grow(self.error));
         let allowed = SHARE * self.tolerance / (2.0 * self.frame.longest);
-        grown.end - rounded.end <= 0.5 * (rounded.end - self.error).max(0.0) + allowed
+        grown.end - rounded.end - 0.5 * (rounded.end - self.error).max(0.0) - allowed
     }
 
     /// Bound the next row, at `p(θ)` with these weights, where the polynomial is off by `error` at most.
@@ -165,7 +169,7 @@ impl<'p> Walk<'p, '_> {
 impl<'a> Observer<f64, DualFlow<'a>> for Walk<'_, '_> {
     fn step(&mut self, flow: &mut DualFlow<'a>, step: &mut Step<'_, f64, DualFlow<'a>>) -> Action<f64> {
         let (start, end) = (step.t_old(), step.t_new);
-        self.cover(flow, step, (start, end), 0);
+        self.cover(flow, step, (start, end), (0, f64::INFINITY));
         if self.done == self.rows.len() || self.budget.is_spent() {
             return Action::Stop;
         }
