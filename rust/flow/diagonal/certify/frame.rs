@@ -12,7 +12,7 @@
 use super::super::prepare::Prepared;
 use super::super::problem::Problem;
 use crate::linalg::{Rows, ThinQr, norm};
-use crate::real::{DoubleDouble, Real, axpy_roundings, dot_roundings};
+use crate::real::{DoubleDouble, Real, axpy_roundings};
 
 /// Rounding of sums of squares and products of norms.
 const OUTWARD: f64 = 1.0 + 1e-10;
@@ -35,8 +35,7 @@ pub(super) struct Frame<'p> {
     /// `γ`, and `‖y‖`.
     gamma: f64,
     size: f64,
-    /// Rounding errors of `Zβ` and of `Zᵀw`, relative to products of norms.
-    of_sum: f64,
+    /// Rounding errors of `Zᵀw` in binary64, relative to products of norms.
     of_shift: f64,
 }
 
@@ -77,18 +76,23 @@ impl<'p> Frame<'p> {
             columns,
             gamma,
             size: length(&y),
-            of_sum: (dot_roundings(d) as f64 + 2.0) * u,
             of_shift: (axpy_roundings(n) as f64 + 4.0) * u,
         }
     }
 
-    /// At time t and `w = ν_ref + Δw`: `‖ν_ref‖`, and a bound of `‖Δw‖` term by term with the roundings of an entry.
+    /// At time t and `w = ν_ref + Δw`, z formed in binary64: `‖ν_ref‖`, and a bound of `‖Δw‖` term by term with the roundings
+    /// of an entry.
     pub(super) fn reach(&self, t: f64, reference: f64, delta: f64, roundings: f64) -> Reach {
-        let exact = (self.z.n() as f64 + 4.0) * DOUBLE_DOUBLE * reference;
-        let rounded = (roundings * f64::UNIT_ROUNDOFF + self.of_shift) * delta;
+        let Reach { near, time } = self.exact_reach(t, reference, delta);
+        Reach { near: near + OUTWARD * (roundings * f64::UNIT_ROUNDOFF + self.of_shift) * delta, time }
+    }
+
+    /// The same for z in double-double.
+    pub(super) fn exact_reach(&self, t: f64, reference: f64, delta: f64) -> Reach {
+        let exact = (self.z.n() as f64 + 20.0) * DOUBLE_DOUBLE * (reference + delta);
         let rotated =
             if self.gamma > 0.0 { self.gamma * (reference + delta + self.size * t / self.samples) } else { 0.0 };
-        Reach { near: OUTWARD * (exact + rounded + rotated), time: t }
+        Reach { near: OUTWARD * (exact + rotated), time: t }
     }
 
     /// `|δG_i|` of coordinate i, for an error of w of this size.
@@ -104,15 +108,15 @@ impl<'p> Frame<'p> {
         OUTWARD * (0.5 * slope * (2.0 * moved).exp_m1() + OF_BETA * f64::UNIT_ROUNDOFF * beta.abs() + 8.0 * SMALLEST)
     }
 
-    /// A bound of `‖δw'‖`: what rounding has done to `(t̂ − Zβ)/N` as formed from β, S at that reach, with this residual.
-    pub(super) fn noise(&self, beta: &[f64], slope: &[f64], residual: &[f64], reach: Reach) -> f64 {
+    /// A bound of `‖δw'‖`: what rounding has done to `(t̂ − Zβ)/N` formed in double-double from β, S at that reach.
+    pub(super) fn noise(&self, beta: &[f64], slope: &[f64], reach: Reach) -> f64 {
         let (mut terms, mut errors) = (0.0, 0.0);
         for (i, ((beta, slope), column)) in beta.iter().zip(slope).zip(&self.columns).enumerate() {
             terms += column * beta.abs();
             errors += column * Self::beta_error(*beta, *slope, self.moved(i, reach, 0.0));
         }
-        let rounded = f64::UNIT_ROUNDOFF * 3.0 * norm(residual.iter().copied());
-        OUTWARD * ((self.of_sum + self.gamma) * terms + self.gamma * self.size + errors + rounded) / self.samples
+        let sum = (self.z.d() as f64 + 4.0) * DOUBLE_DOUBLE;
+        OUTWARD * ((sum + self.gamma) * (terms + self.size) + errors) / self.samples
     }
 }
 

@@ -46,7 +46,7 @@ const COARSEST: f64 = 1e-6;
 /// … and a finer mesh than this one serves nothing.
 const FINEST: f64 = 1e-10;
 /// Error of β̂, as a part of the tolerance that the rows were computed with, and never less than the second number.
-const BESIDE: (f64, f64) = (1e-2, 1e-12);
+const BESIDE: (f64, f64) = (1e-4, 1e-12);
 /// Trial steps at most; no flow is known to take a tenth of them at these tolerances.
 const STEPS: u64 = 100_000;
 

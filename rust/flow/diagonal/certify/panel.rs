@@ -10,9 +10,9 @@
 use super::super::reference::Reference;
 use super::frame::{Frame, Reach};
 use super::growth::Load;
-use super::polynomial::{Polynomial, SAMPLES, STAGES, Weights, inverse};
+use super::polynomial::{ExactWeights, Polynomial, SAMPLES, STAGES, Weights, inverse};
 use crate::linalg::{SymmetricEigen, WeightedGram, norm};
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 use core::cmp::Ordering;
 
 /// Newton's iterations at most; each gains a factor of two to ten.
@@ -79,6 +79,17 @@ impl Panel {
     /// `‖f_j‖`.
     fn lengths(&self, n: usize) -> [f64; STAGES] {
         core::array::from_fn(|j| norm(self.slopes[j * n..(j + 1) * n].iter().copied()))
+    }
+
+    /// `Zᵀf_j`, a node after another.
+    fn rates(&self, frame: &Frame<'_>) -> Vec<DoubleDouble> {
+        let (n, d) = (frame.z.n(), frame.z.d());
+        let mut rates = vec![DoubleDouble::ZERO; STAGES * d];
+        for (f, rates) in self.slopes.chunks_exact(n).zip(rates.chunks_exact_mut(d)) {
+            let exact: Vec<DoubleDouble> = f.iter().map(|f| DoubleDouble::from_f64(*f)).collect();
+            frame.z.apply_transposed(&exact, rates);
+        }
+        rates
     }
 
     /// A bound of `‖Δw‖`, term by term.
@@ -186,6 +197,44 @@ impl Nodes {
     }
 }
 
+/// β and S at one sample.
+struct State {
+    shift: Vec<f64>,
+    beta: Vec<f64>,
+    slope: Vec<f64>,
+    /// β with what the low part of z adds.
+    exact: Vec<DoubleDouble>,
+    low: Vec<f64>,
+}
+
+impl State {
+    fn new(d: usize) -> Self {
+        let zeros = vec![0.0; d];
+        Self {
+            shift: zeros.clone(),
+            beta: zeros.clone(),
+            slope: zeros.clone(),
+            exact: vec![DoubleDouble::ZERO; d],
+            low: zeros,
+        }
+    }
+
+    /// At `z = factor Σ_k w_k g_k`.
+    fn find(&mut self, weights: &ExactWeights, rates: &[DoubleDouble], factor: f64, reference: &Reference) {
+        let d = self.shift.len();
+        for (i, (shift, low)) in self.shift.iter_mut().zip(&mut self.low).enumerate() {
+            let rates = rates[i..].iter().step_by(d);
+            let z = weights.iter().zip(rates).fold(DoubleDouble::ZERO, |sum, (w, g)| sum + *w * *g).mul_f64(factor);
+            (*shift, *low) = (z.to_f64(), z.low());
+        }
+        reference.evaluate(&self.shift, &mut self.beta, &mut self.slope);
+        // dβ/dz = S/2, and the low part is at most an ulp of z: its square is nothing.
+        for (i, exact) in self.exact.iter_mut().enumerate() {
+            *exact = DoubleDouble::from_parts(self.beta[i], 0.5 * self.slope[i] * self.low[i]);
+        }
+    }
+}
+
 /// The polynomial and the flow at the samples.
 struct Samples {
     /// `q − F(p)`, a sample after another.
@@ -201,10 +250,13 @@ struct Samples {
 }
 
 impl Samples {
+    /// The exponents, the sums over the data and the differences are double-double: in binary64 their rounding would be what
+    /// limits the bound, by a factor of 100 where z moves far. β and S are binary64 functions of z, to a few ulps.
     fn of(panel: &Panel, table: &Polynomial, frame: &Frame<'_>, reference: &Reference, t: f64) -> Self {
         let (z, n, d) = (frame.z, frame.z.n(), frame.z.d());
-        let (mut state, mut shift) = (vec![0.0; n], vec![0.0; d]);
-        let (mut beta, mut slope, mut residual) = (vec![0.0; d], vec![0.0; d], vec![0.0; n]);
+        let rates = panel.rates(frame);
+        let mut state = State::new(d);
+        let mut residual = vec![DoubleDouble::ZERO; n];
         let known = norm(reference.nu().iter().map(|nu| nu.to_f64()));
         let lengths = panel.lengths(n);
         let mut found = Self {
@@ -215,25 +267,27 @@ impl Samples {
             reach: Reach::default(),
             quadrature: table.quadrature,
         };
-        let terms = |weights: &Weights| weights.iter().zip(&lengths).map(|(w, f)| w.abs() * f).sum::<f64>();
+        let terms =
+            |weights: &ExactWeights| -> f64 { weights.iter().zip(&lengths).map(|(w, f)| w.to_f64().abs() * f).sum() };
         for (m, defect) in found.defects.chunks_exact_mut(n).enumerate() {
-            panel.at(&table.value_at[m], &mut state);
-            // Sums of known length, other than those of the many at once: their rounding is part of the bound.
-            z.apply_transposed(&state, &mut shift);
-            for z in &mut shift {
-                *z *= 2.0;
+            state.find(&table.value_at[m], &rates, 2.0 * panel.h, reference);
+            z.apply(&state.exact, &mut residual);
+            for (r, y) in residual.iter_mut().zip(frame.targets) {
+                *r = DoubleDouble::from_f64(*y) - *r;
             }
-            reference.evaluate(&shift, &mut beta, &mut slope);
-            z.apply(&beta, &mut residual);
-            residual.iter_mut().zip(frame.targets).for_each(|(r, y)| *r = y - *r);
-            combine(&[table.slope_at[m]], &panel.slopes, 1.0, defect);
-            defect.iter_mut().zip(&residual).for_each(|(q, r)| *q -= r / frame.samples);
-            found.low.iter_mut().zip(&shift).for_each(|(low, z)| *low = low.min(*z));
-            found.high.iter_mut().zip(&shift).for_each(|(high, z)| *high = high.max(*z));
-            let delta = panel.h * terms(&table.value_at[m]);
-            let reach = frame.reach(t + table.samples[m] * panel.h, known, delta, (STAGES + 5) as f64);
-            let of_slope = (STAGES + 5) as f64 * f64::UNIT_ROUNDOFF * terms(&table.slope_at[m]);
-            found.noise.push(of_slope + frame.noise(&beta, &slope, &residual, reach));
+            let samples = DoubleDouble::from_f64(frame.samples);
+            for (i, (defect, r)) in defect.iter_mut().zip(&residual).enumerate() {
+                let slopes = panel.slopes[i..].iter().step_by(n);
+                let q = table.slope_at[m].iter().zip(slopes).fold(DoubleDouble::ZERO, |q, (w, f)| q + w.mul_f64(*f));
+                *defect = (q - *r / samples).to_f64();
+            }
+            found.low.iter_mut().zip(&state.shift).for_each(|(low, z)| *low = low.min(*z));
+            found.high.iter_mut().zip(&state.shift).for_each(|(high, z)| *high = high.max(*z));
+            let time = t + table.samples[m] * panel.h;
+            let reach = frame.exact_reach(time, known, panel.h * terms(&table.value_at[m]));
+            // The length of the step is rounded, and with it the slope in true time.
+            let of_time = 4.0 * f64::UNIT_ROUNDOFF * terms(&table.slope_at[m]);
+            found.noise.push(of_time + frame.noise(&state.beta, &state.slope, reach));
             found.reach.near = found.reach.near.max(reach.near);
             found.reach.time = found.reach.time.max(reach.time);
         }

@@ -19,6 +19,8 @@ pub(super) const SAMPLES: usize = DEGREE + 1;
 
 /// Weights of the slopes, one a stage.
 pub(super) type Weights = [f64; STAGES];
+/// The same to 30 digits.
+pub(super) type ExactWeights = [DoubleDouble; STAGES];
 
 /// The tables.
 #[derive(Clone, Debug)]
@@ -30,14 +32,14 @@ pub(super) struct Polynomial {
     pub(super) integrals: [Weights; STAGES],
     pub(super) inverse: [Weights; STAGES],
     /// `∫₀¹ ℓ_k`.
-    pub(super) whole: [DoubleDouble; STAGES],
+    pub(super) whole: ExactWeights,
     /// The places of the samples in [0, 1], both ends among them.
     pub(super) samples: [f64; SAMPLES],
     /// Clenshaw and Curtis's weights: positive, sum 1, exact to degree [`DEGREE`].
     pub(super) quadrature: [f64; SAMPLES],
     /// Weights of `q` and of `p` at the samples.
-    pub(super) slope_at: [Weights; SAMPLES],
-    pub(super) value_at: [Weights; SAMPLES],
+    pub(super) slope_at: [ExactWeights; SAMPLES],
+    pub(super) value_at: [ExactWeights; SAMPLES],
 }
 
 impl Polynomial {
@@ -52,20 +54,20 @@ impl Polynomial {
             whole: [DoubleDouble::ZERO; STAGES],
             samples: core::array::from_fn(|m| 0.5 * (1.0 - (PI * m as f64 / DEGREE as f64).cos())),
             quadrature: clenshaw_curtis(),
-            slope_at: [[0.0; STAGES]; SAMPLES],
-            value_at: [[0.0; STAGES]; SAMPLES],
+            slope_at: [[DoubleDouble::ZERO; STAGES]; SAMPLES],
+            value_at: [[DoubleDouble::ZERO; STAGES]; SAMPLES],
         };
         found.integrals = nodes.map(|c| found.value(c));
         found.inverse = inverse(&found.integrals).unwrap_or_default();
         found.whole = found.exact_value(1.0);
         found.slope_at = found.samples.map(|theta| found.slope(theta));
-        found.value_at = found.samples.map(|theta| found.value(theta));
+        found.value_at = found.samples.map(|theta| found.exact_value(theta));
         found
     }
 
     /// Weights of `q(θ)`.
-    fn slope(&self, theta: f64) -> Weights {
-        self.lagrange.map(|powers| horner(&powers, theta).to_f64())
+    fn slope(&self, theta: f64) -> ExactWeights {
+        self.lagrange.map(|powers| horner(&powers, theta))
     }
 
     /// Weights of `p(θ)`, relative error an ulp of the largest.
@@ -73,7 +75,7 @@ impl Polynomial {
         self.exact_value(theta).map(DoubleDouble::to_f64)
     }
 
-    fn exact_value(&self, theta: f64) -> [DoubleDouble; STAGES] {
+    fn exact_value(&self, theta: f64) -> ExactWeights {
         self.lagrange.map(|powers| {
             let integrated: [DoubleDouble; STAGES] =
                 core::array::from_fn(|m| powers[m] / DoubleDouble::from_f64((m + 1) as f64));
@@ -201,9 +203,9 @@ mod tests {
             for k in 0..STAGES {
                 let k_power = i32::try_from(k).unwrap_or(0);
                 let power = |j: usize| table.nodes[j].powi(k_power);
-                assert!((sum(&table.slope_at[m], power) - theta.powi(k_power)).abs() < 1e-14);
+                assert!((sum(&table.slope_at[m].map(DoubleDouble::to_f64), power) - theta.powi(k_power)).abs() < 1e-14);
                 let integral = theta.powi(k_power + 1) / (k + 1) as f64;
-                assert!((sum(&table.value_at[m], power) - integral).abs() < 1e-15);
+                assert!((sum(&table.value_at[m].map(DoubleDouble::to_f64), power) - integral).abs() < 1e-15);
             }
         }
     }

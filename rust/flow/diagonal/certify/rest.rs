@@ -9,7 +9,7 @@ use super::frame::{Frame, Reach};
 use super::growth::Load;
 use super::panel::least_share;
 use crate::linalg::{SymmetricEigen, WeightedGram, norm};
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 
 /// E, as a multiple of what e comes to without the widening.
 const MARGIN: f64 = 2.0;
@@ -22,7 +22,6 @@ pub(super) struct Rest<'p, 'r> {
     reference: &'r Reference,
     beta: Vec<f64>,
     slope: Vec<f64>,
-    residual: Vec<f64>,
     /// Eigenvalues of `Z diag(S) Zᵀ/N` less their error, and the coefficients of the defect.
     values: Vec<f64>,
     defect: Vec<f64>,
@@ -34,11 +33,13 @@ impl<'p, 'r> Rest<'p, 'r> {
     /// At the reference, at this time, with this error. `None` if anything is not finite.
     pub(super) fn of(frame: &'r Frame<'p>, reference: &'r Reference, time: f64, error: f64) -> Option<Self> {
         let (z, n, d) = (frame.z, frame.z.n(), frame.z.d());
-        let (mut beta, mut slope, mut residual) = (vec![0.0; d], vec![0.0; d], vec![0.0; n]);
+        let (mut beta, mut slope) = (vec![0.0; d], vec![0.0; d]);
+        let mut fitted = vec![DoubleDouble::ZERO; n];
         reference.evaluate(&vec![0.0; d], &mut beta, &mut slope);
-        z.apply(&beta, &mut residual);
-        residual.iter_mut().zip(frame.targets).for_each(|(r, y)| *r = y - *r);
-        let defect: Vec<f64> = residual.iter().map(|r| r / frame.samples).collect();
+        let exact: Vec<DoubleDouble> = beta.iter().map(|beta| DoubleDouble::from_f64(*beta)).collect();
+        z.apply(&exact, &mut fitted);
+        let rest = |(fitted, y): (&DoubleDouble, &f64)| (DoubleDouble::from_f64(*y) - *fitted).to_f64() / frame.samples;
+        let defect: Vec<f64> = fitted.iter().zip(frame.targets).map(rest).collect();
         let mut jacobian = WeightedGram::of(z, &slope);
         for entry in jacobian.data_mut() {
             *entry /= frame.samples;
@@ -48,7 +49,7 @@ impl<'p, 'r> Rest<'p, 'r> {
         let mut coefficients = vec![0.0; n];
         eigen.vectors().apply(&defect, &mut coefficients);
         let values = eigen.values().iter().map(|value| (value - off).max(0.0)).collect();
-        Some(Self { frame, reference, beta, slope, residual, values, defect: coefficients, error, time })
+        Some(Self { frame, reference, beta, slope, values, defect: coefficients, error, time })
     }
 
     /// A bound of e that much later.
@@ -80,7 +81,7 @@ impl<'p, 'r> Rest<'p, 'r> {
     /// As for any step.
     fn by_steps(&self, t: f64) -> f64 {
         let (length, noise) = (norm(self.defect.iter().copied()), self.noise(t));
-        let share = self.share(t, self.error + (length + noise) * t);
+        let share = self.share(t, self.error + (length * (1.0 + 1e-9) + noise) * t);
         let modes: Vec<f64> = self.values.iter().map(|value| share * value).collect();
         let squares: Vec<f64> = self.defect.iter().map(|d| t * d * d).collect();
         let noise = (t * noise, t * noise * noise);
@@ -89,11 +90,11 @@ impl<'p, 'r> Rest<'p, 'r> {
 
     /// What rounding has done to the defect, and does up to then.
     fn noise(&self, t: f64) -> f64 {
-        self.frame.noise(&self.beta, &self.slope, &self.residual, self.reach(t))
+        self.frame.noise(&self.beta, &self.slope, self.reach(t))
     }
 
     fn reach(&self, t: f64) -> Reach {
-        self.frame.reach(self.time + t, norm(self.reference.nu().iter().map(|nu| nu.to_f64())), 0.0, 0.0)
+        self.frame.exact_reach(self.time + t, norm(self.reference.nu().iter().map(|nu| nu.to_f64())), 0.0)
     }
 
     fn share(&self, t: f64, widest: f64) -> f64 {
