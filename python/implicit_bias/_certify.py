@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 WANTED = (1e-14, 0.1)
 #: The least rtol there is.
 LEAST_RTOL = check.RTOL_RANGE[0]
+#: Bounds of an exact 0 are below this.
+UNDERFLOW = 1e-300
 #: Every next tolerance is lower by this factor or more; a bound follows the tolerance with a slope of about 1.
 FACTOR, SAFETY = 0.1, 0.3
 
@@ -82,11 +84,10 @@ def relative(certified: Certified) -> float:
     """The largest bound over the largest coefficient, of all rows; 0 if there is none, inf where nothing is known."""
     bound, beta = certified.error_bound, certified.found["beta"]
     worst = float(bound.max(initial=0.0))
-    if worst == 0.0:
-        return 0.0
     size = float(np.abs(beta).max(initial=0.0))
     with np.errstate(over="ignore"):
-        return float(np.divide(worst, size)) if size > 0.0 else math.inf
+        # Of coefficients that are all 0 the bound is the least float, a few times, or says that they are not.
+        return float(np.divide(worst, size)) if size > 0.0 else (0.0 if worst < UNDERFLOW else math.inf)
 
 
 def _once(
