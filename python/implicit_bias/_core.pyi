@@ -20,6 +20,7 @@ __all__ = [
     "diagonal_bregman_double_double",
     "diagonal_check_kkt",
     "diagonal_distance_bound",
+    "diagonal_error_bound",
     "diagonal_flow",
     "diagonal_limit",
     "diagonal_limit_path",
@@ -49,6 +50,10 @@ __all__ = [
     "q_neuron",
     "read_double_double",
 ]
+
+class _ErrorBound(TypedDict):
+    error_bound: _Array
+    ended: str | None
 
 class _Limit(TypedDict):
     beta: _Array
@@ -198,6 +203,18 @@ def neuron_check_kkt(
     beta_low: _Array,
     n_jobs: int,
 ) -> _NeuronReport: ...
+def diagonal_error_bound(
+    X: _Array,
+    y: _Array,
+    start: _Start,
+    times: _Array,
+    beta: _Array,
+    time_unit: float,
+    rtol: float,
+    tol: float,
+    max_seconds: float | None,
+    n_jobs: int,
+) -> _ErrorBound: ...
 def diagonal_flow(
     X: _Array,
     y: _Array,

@@ -232,6 +232,14 @@ class DiagonalNetwork(Network):
     def _integrate_exactly(self, X: Array, y: tuple[Array, Array], options: FlowOptions) -> "_core._Flow":
         return _core.diagonal_flow(X, y[0], self.start, weights=None, precision="double-double", y_low=y[1], **options)
 
+    def _check_certify(self) -> None:
+        # Rows of any method have a bound: nothing is asked of how they were computed.
+        return
+
+    def _error_bound(self, X: Array, y: Array, t: Array, beta: Array, options: FlowOptions) -> "_core._ErrorBound":
+        names = ("time_unit", "rtol", "tol", "max_seconds", "n_jobs")
+        return _core.diagonal_error_bound(X, y, self.start, times=t, beta=beta, **{name: options[name] for name in names})  # type: ignore[literal-required]
+
     def _parameters(self, flow: "Flow") -> Parameters:
         return _diagonal_flow.parameters(self, flow)
 

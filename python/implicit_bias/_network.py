@@ -73,6 +73,18 @@ class Network(ABC):
     def _check_method(self, method: str) -> None:
         """A ValueError where this start cannot be integrated in that way."""
 
+    def _check_certify(self) -> None:
+        """A ValueError where no theorem bounds the error of the flow."""
+        name = type(self).__name__
+        raise ValueError(
+            f"certify must be False for a {name}: no theorem bounds the error of its flow, "
+            "as one does for a DiagonalNetwork; got certify=True or a number"
+        )
+
+    def _error_bound(self, X: Array, y: Array, t: Array, beta: Array, options: FlowOptions) -> "_core._ErrorBound":
+        """Proven bound of the error of every row of a flow."""
+        raise NotImplementedError(type(self).__name__)
+
     @abstractmethod
     def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
         """The trajectory."""

@@ -65,6 +65,9 @@ class Flow:
         with ``precision="double"``.
     observables_low : dict of str to ndarray, or None
         The same of the observables.
+    error_bound : ndarray, shape (n_times, n_features), or None
+        Proven bound of :math:`|\tilde\beta_i(t) - \beta_i(t)|` for every row of `beta`, the true flow of these data from
+        this start at this time being :math:`\beta(t)`; inf where nothing is proven. None without ``certify``.
     """
 
     t: Array = field(repr=False)
@@ -82,6 +85,7 @@ class Flow:
     loss_low: Array | None = field(repr=False)
     multipliers_low: Array | None = field(repr=False)
     observables_low: dict[str, Array] | None = field(repr=False)
+    error_bound: Array | None = field(repr=False)
     _save_beta: bool = field(repr=False)
     _net: Network = field(repr=False)
     # Referenced, not copied: X can be most of the memory of the machine.

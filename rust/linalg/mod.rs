@@ -11,6 +11,7 @@
 //! | least squares, rows of any size | [`RowwiseQr`] |
 //! | a rotation that makes a matrix triangular | [`ThinQr`] |
 //! | singular values and vectors | [`ThinSvd`] |
+//! | eigenvalues and vectors of a symmetric matrix | [`SymmetricEigen`] |
 //! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
 //! | the same for any `A` | [`ShiftedLu`] |
 //!
@@ -43,6 +44,7 @@ mod rowwise_qr;
 mod scratch;
 mod shape;
 mod square;
+mod symmetric_eigen;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -61,5 +63,6 @@ pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
 pub use rowwise_qr::RowwiseQr;
 pub use square::SquareMatrix;
+pub use symmetric_eigen::SymmetricEigen;
 pub use thin_svd::ThinSvd;
 pub use tridiagonal::SymmetricTridiagonal;

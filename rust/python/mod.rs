@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "Python hands arguments over by value")]
 
 mod cancel;
+mod certify;
 mod convert;
 mod double_double;
 mod flow;
@@ -25,6 +26,8 @@ mod _core {
 
     #[pymodule_export]
     use super::cancel::Cancellation;
+    #[pymodule_export]
+    use super::certify::diagonal_error_bound;
     #[pymodule_export]
     use super::double_double::{double_double, log_scaled, read_double_double};
     #[pymodule_export]

@@ -315,7 +315,8 @@ def trajectory(X, y, start: Start, times: Sequence[float], order: int = 36) -> l
                 series, step = _taylor(problem, nu, order)
                 h = min(step, now - t)
                 nu = [_horner(coefficients, h) for coefficients in series]
-                t = t + h
+                # A float can have more digits than are worked with: t + (now - t) may stay below now for ever.
+                t = t + h if step < now - t else now
             p, m = problem.sides(nu)
             beta = [a - b for a, b in zip(p, m, strict=True)]
             r = problem.residual(beta)

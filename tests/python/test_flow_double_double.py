@@ -144,7 +144,7 @@ def test_results_pickle_and_are_the_same_for_any_number_of_threads():
             {"observables": ["distance"]},
             "observables must be without 'distance' with precision 'double-double'",
         ),
-        ({"y": (Y, [1.0])}, "y must have length 2, as its other part: got 1"),
+        ({"y": (Y, [1.0])}, "y must have parts of one shape: got (2,) and (1,)"),
         ({"y": (Y, [1.0, np.nan])}, "y must be finite: 1 of 2 entries are NaN or infinite"),
     ],
 )

@@ -12,11 +12,13 @@
 //! | is it over? | `stopping` |
 //! | rows and budgets | `watch`, `table` |
 //! | every weight at any time, and what is conserved | `parameters` |
+//! | how far is every row from the truth? | `certify` |
 //! | the cross-check that shares none of this | `raw` |
 //!
 //! # Source
 //! Azulay et al., ICML 2021 (\[A\]), Theorem 1 and Appendix A.
 
+mod certify;
 mod differences;
 mod drive;
 mod dual;
@@ -40,6 +42,7 @@ mod weights_of_error;
 #[cfg(test)]
 mod tests;
 
+pub use certify::{Certificate, certify};
 pub use drive::gradient_flow;
 pub use parameters::{Conserved, Parameters, conserved, parameters};
 pub use problem::{Problem, Weights};

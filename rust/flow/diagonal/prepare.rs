@@ -106,6 +106,17 @@ impl<'a, R: Number> Prepared<'a, R> {
         self.tall.is_some()
     }
 
+    /// The data before the reduction of `N > d` rows, where there was one.
+    pub(super) fn tall(&self) -> Option<Rows<'_>> {
+        self.tall.as_ref().map(|(_, data)| rows(data, self.shape.0, self.d))
+    }
+
+    /// The original targets in the units of the reduced ones.
+    pub(super) fn scaled_targets(&self, y: &[f64]) -> Vec<f64> {
+        let factor = power_of_two(-self.scale.1);
+        y.iter().map(|y| y * factor).collect()
+    }
+
     /// The part of the original targets that can be fitted.
     pub(super) fn reachable(&self, problem: &Problem<'_>) -> Vec<R> {
         let (y, factor) = (R::targets(problem), R::from_f64(power_of_two(self.scale.1)));

@@ -1,6 +1,7 @@
 //! Laws of the whole integrator, on problems whose answer is known some other way.
 
 mod allocations;
+mod attack;
 mod convergence;
 mod dual_flow;
 mod explicit;
