@@ -131,12 +131,44 @@ def is_a_limit(found, problem, tol=1e-12):
             assert abs(r) <= Fraction(float(bound)) + 8 * rest
 
 
-@law("limit", "Limit", "KKTReport", "Status", examples=150, problem=extremes.problems(), bounds=st.booleans())
-def a_limit_is_an_answer_or_says_that_it_is_none(problem, bounds):
-    found = refused(ib.limit, problem.net, *problem.data, bounds=bounds, n_jobs=1)
+PRECISIONS = st.sampled_from(["double", "double-double"])
+
+
+def has_low_parts(found, names):
+    """Normalised where there is something to add to; 0, not NaN, where there is not."""
+    for name in names:
+        high, low = getattr(found, name), getattr(found, f"{name}_low")
+        no_nan(low=low)
+        finite = np.isfinite(high)
+        assert (high[finite] + low[finite] == high[finite]).all()
+
+
+@law(
+    "limit", "Limit", "KKTReport", "Status", examples=150,
+    problem=extremes.problems(), bounds=st.booleans(), precision=PRECISIONS,
+)  # fmt: skip
+def a_limit_is_an_answer_or_says_that_it_is_none(problem, bounds, precision):
+    found = refused(ib.limit, problem.net, *problem.data, bounds=bounds, precision=precision, n_jobs=1)
     if found is not None:
         is_a_limit(found, problem)
         assert (found.error_bound is not None) == bounds
+        if precision == "double-double":
+            has_low_parts(found, ("beta", "multipliers"))
+
+
+@law("limit", "Limit", "Limit.to_mpmath", "LimitPath.to_mpmath", examples=60, problem=extremes.ordinary_problems())
+def an_ordinary_limit_of_thirty_digits_succeeds_and_rounds_to_that_of_sixteen(problem):
+    found, plain = (
+        ib.limit(problem.net, *problem.data, precision=precision, n_jobs=1) for precision in ("double-double", "double")
+    )
+    assert found.success, found.message
+    # What the binary64 limit says of itself holds of the other: it is nearer than the bounds of both.
+    known = np.isfinite(plain.error_bound) & np.isfinite(found.error_bound)
+    off = np.abs(found.beta - plain.beta)[known]
+    assert (off <= plain.error_bound[known] + found.error_bound[known] + 2 * U * np.abs(plain.beta[known])).all()
+    assert [float(b) for b in found.to_mpmath()] == found.beta.tolist()
+    path = ib.limit_path([problem.net], *problem.data, precision="double-double", n_jobs=1)
+    assert path.to_mpmath().tolist() == [found.to_mpmath().tolist()]
 
 
 @law("limit", "check_kkt", "KKTReport.satisfied", examples=60, problem=extremes.ordinary_problems())
@@ -162,14 +194,16 @@ def every_row_of_a_path_is_a_limit(data, nets, bounds):
 
 @law(
     "check_kkt", "KKTReport", "KKTReport.satisfied", examples=80,
-    problem=extremes.problems(), random=st.data(), tol=st.floats(1e-16, 0.1),
+    problem=extremes.problems(), random=st.data(), tol=st.floats(1e-31, 0.1), precision=PRECISIONS,
 )  # fmt: skip
-def any_predictor_can_be_checked(problem, random, tol):
+def any_predictor_can_be_checked(problem, random, tol, precision):
     d = problem.net.n_features
     beta = np.array(random.draw(st.lists(extremes.NUMBERS, min_size=d, max_size=d)))
-    report = refused(ib.check_kkt, problem.net, *problem.data, beta, n_jobs=1)
+    report = refused(ib.check_kkt, problem.net, *problem.data, beta, precision=precision, n_jobs=1)
     if report is None:
         return
+    if precision == "double-double":
+        has_low_parts(report, ("multipliers",))
     no_nan(error_bound=report.error_bound, backward_error=report.backward_error, multipliers=report.multipliers)
     no_nan(stationarity=report.stationarity, feasibility=report.feasibility, duality_gap=report.duality_gap)
     assert (report.error_bound >= 0.0).all()

@@ -82,7 +82,3 @@ pub fn limit_path(
 fn high(v: &[DoubleDouble]) -> Vec<f64> {
     v.iter().map(|v| v.to_f64()).collect()
 }
-
-fn low(v: &[DoubleDouble]) -> Vec<f64> {
-    v.iter().map(|v| v.low()).collect()
-}

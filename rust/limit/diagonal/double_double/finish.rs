@@ -13,7 +13,7 @@ use super::super::refine::{Digits, Frame, Refined};
 use super::super::solve::{End, Outcome, Workspace};
 use super::super::{Limit, Options, Problem, Status};
 use super::potential::divergence;
-use super::{Exact, Low, afar, high, low};
+use super::{Exact, Low, afar, high};
 use crate::limit::row_space::RowSpace;
 
 /// Residuals of dependent samples below this part of the targets are those of refinement in double-double.
@@ -192,7 +192,9 @@ impl Found<'_> {
         let each = start.log_a.iter().zip(&start.log_b).zip(twice);
         let potential = each.fold(DoubleDouble::ZERO, |sum, ((a, b), t)| sum + divergence(*a, *b, t));
         let targets = in_users_units(problem, exact);
-        let conditions = Conditions::of_parts(&residual, &high(&targets), &high(&nu), 0.0, 0.0, potential.to_f64());
+        // β is β(ν), unless it is beyond the largest float.
+        let off = if beta.iter().all(|b| b.is_finite()) { 0.0 } else { f64::INFINITY };
+        let conditions = Conditions::of_parts(&residual, &high(&targets), &high(&nu), off, off, potential.to_f64());
         let sizes = beta.iter().map(|b| b.to_f64()).chain(backward_error.iter().copied());
         let finite = sizes.chain([conditions.feasibility]).all(f64::is_finite);
         let finite = finite && !nu.iter().any(|nu| nu.to_f64().is_nan());
@@ -206,12 +208,14 @@ impl Found<'_> {
             units.coefficients_out(&mut bound);
             // Leaving the units is exact unless it underflows.
             for b in &mut bound {
-                *b += 2.0 * SMALLEST;
+                *b = accuracy::or_infinite(*b + 2.0 * SMALLEST);
             }
             bound
         };
+        // Nothing is left out of a size of which nothing is known.
+        let rest = |v: &DoubleDouble| if v.is_finite() { v.low() } else { 0.0 };
         let known = |v: Vec<DoubleDouble>| -> (Vec<f64>, Vec<f64>) {
-            (high(&v).into_iter().map(accuracy::or_infinite).collect(), low(&v))
+            v.iter().map(|v| (accuracy::or_infinite(v.to_f64()), rest(v))).unzip()
         };
         let ((beta, beta_low), (multipliers, multipliers_low)) = (known(beta), known(nu));
         let potential_value = if potential.is_finite() { potential.low() } else { 0.0 };

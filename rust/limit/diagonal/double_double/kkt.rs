@@ -12,7 +12,7 @@ use super::super::solve::Workspace;
 use super::super::{Limit, Options, Problem, solve_one};
 use super::finish::{Basic, in_users_units};
 use super::potential::divergence;
-use super::{Exact, high, low};
+use super::{Exact, high};
 use crate::limit::row_space::RowSpace;
 
 /// Rounds of refinement at most.
@@ -62,7 +62,7 @@ pub fn check(
         ),
         error_bound: distance_bound(beta, &limit),
         backward_error: with_noise(&problem, &scaled, &residual),
-        multipliers_low: Some(low(&multipliers)),
+        multipliers_low: Some(multipliers.iter().map(|nu| if nu.is_finite() { nu.low() } else { 0.0 }).collect()),
         multipliers: high(&multipliers).into_iter().map(accuracy::or_infinite).collect(),
         limit,
     }
