@@ -65,7 +65,8 @@ impl Differences {
         if largest > LARGEST || error > SMALL * largest {
             return false;
         }
-        (self.error, self.inexactness) = (error, error / largest);
+        // No correction leaves no error.
+        (self.error, self.inexactness) = (error, if largest > 0.0 { error / largest } else { 0.0 });
         for buffer in [&mut self.change, &mut self.up, &mut self.down] {
             buffer.resize(self.products.len(), 0.0);
         }

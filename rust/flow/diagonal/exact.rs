@@ -4,6 +4,7 @@
 //! `β = sign(w) e^e (1 − e^{−2|w|})`, `S = 2 e^e (1 + e^{−2|w|})`. S, which only Jacobians and error weights see, is
 //! rounded to binary64.
 
+use super::number::Number;
 use super::reference::Reference;
 use crate::linalg::Rows;
 use crate::real::{DoubleDouble, Real, vector};
@@ -13,16 +14,35 @@ use rayon::prelude::*;
 const BLOCK: usize = 256;
 /// Numbers of coordinates below this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 12;
+/// Products of data with fewer entries are none either: a hundred microseconds each.
+const WORTH_A_PRODUCT: usize = 1 << 16;
 /// Terms of `h(x)` below ½: `x^k (k−1)/k!` falls below 2^-107 of the first, `x²/2`, from the 26th on.
 const TERMS: usize = 26;
 
+/// A product with the data of each of several vectors, one after another: `from` so many entries `to` so many. Several are
+/// threads' work where one is none.
+pub(super) fn each(
+    x: Rows<'_>,
+    from: (&[DoubleDouble], usize),
+    to: (&mut [DoubleDouble], usize),
+    product: impl Fn(&[DoubleDouble], &mut [DoubleDouble]) + Sync,
+) {
+    let threads = from.0.len() > from.1 && x.data().len() >= WORTH_A_PRODUCT && rayon::current_num_threads() > 1;
+    let (from, to) = ((from.0, from.1.max(1)), (to.0, to.1.max(1)));
+    if threads {
+        let vectors = from.0.par_chunks_exact(from.1).zip(to.0.par_chunks_exact_mut(to.1));
+        vectors.for_each(|(from, to)| product(from, to));
+    } else {
+        let vectors = from.0.chunks_exact(from.1).zip(to.0.chunks_exact_mut(to.1));
+        vectors.for_each(|(from, to)| product(from, to));
+    }
+}
+
 /// `z = 2XᵀΔν` of several states one after another.
 pub(super) fn shifts(x: Rows<'_>, states: &[DoubleDouble], z: &mut [DoubleDouble]) {
-    for (state, z) in states.chunks_exact(x.n().max(1)).zip(z.chunks_exact_mut(x.d().max(1))) {
-        x.apply_transposed(state, z);
-        for z in z {
-            *z = DoubleDouble { high: 2.0 * z.high, low: 2.0 * z.low };
-        }
+    DoubleDouble::transposed_many(x, states, z);
+    for z in z {
+        *z = DoubleDouble { high: 2.0 * z.high, low: 2.0 * z.low };
     }
 }
 
@@ -56,10 +76,12 @@ fn block(reference: &Reference, start: usize, z: &[DoubleDouble], beta: &mut [Do
     for (i, z) in z.iter().enumerate() {
         let [plus, minus, half] = reference.exact_exponents(start + i);
         let w = half + *z;
-        exponent[i] = if w.high >= 0.0 { plus + *z } else { minus - *z };
+        let rising = w.high >= 0.0;
+        exponent[i] = if rising { plus + *z } else { minus - *z };
         let w = w.abs();
         gap[i] = DoubleDouble { high: -2.0 * w.high, low: -2.0 * w.low };
-        slope[i] = if (half + *z).high >= 0.0 { 1.0 } else { -1.0 };
+        // For the time being the sign.
+        slope[i] = if rising { 1.0 } else { -1.0 };
     }
     vector::exact_exp(exponent);
     vector::exact_exp_m1(gap);

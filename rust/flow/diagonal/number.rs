@@ -179,13 +179,11 @@ impl Number for DoubleDouble {
     }
 
     fn transposed_many(x: Rows<'_>, w: &[Self], out: &mut [Self]) {
-        w.chunks_exact(x.n().max(1))
-            .zip(out.chunks_exact_mut(x.d().max(1)))
-            .for_each(|(w, out)| x.apply_transposed(w, out));
+        exact::each(x, (w, x.n()), (out, x.d()), |w, out| x.apply_transposed(w, out));
     }
 
     fn apply_many(x: Rows<'_>, v: &[Self], out: &mut [Self]) {
-        v.chunks_exact(x.d().max(1)).zip(out.chunks_exact_mut(x.n().max(1))).for_each(|(v, out)| x.apply(v, out));
+        exact::each(x, (v, x.d()), (out, x.n()), |v, out| x.apply(v, out));
     }
 
     fn inner(a: &[Self], b: &[Self]) -> Self {
