@@ -1,4 +1,4 @@
-"""A flow whose rows come with a proven bound of their error, and the search for the tolerance that meets a wanted one."""
+"""A flow whose rows come with a proven bound of their error, and the search for a tolerance that meets a wanted one."""
 
 import math
 import time
@@ -64,7 +64,7 @@ def integrate(
     while not size <= target and tried > LEAST_RTOL and time.monotonic() < deadline:
         step = SAFETY * target / size if math.isfinite(size) else 0.0
         tried = max(LEAST_RTOL, tried * min(FACTOR, step) if step > 0.0 else tried * FACTOR)
-        # Rows of the same times: those that a run has chosen for itself are given to the next, and cost no accuracy then.
+        # Rows of the same times: those that a run has chosen for itself are given to the next, and are exact there.
         again = options | {"rtol": tried, "times": first["t"] if options["times"] is None else options["times"]}
         if not options["save_beta"]:
             again = options | {"rtol": tried}
@@ -90,9 +90,7 @@ def relative(certified: Certified) -> float:
         return float(np.divide(worst, size)) if size > 0.0 else (0.0 if worst < UNDERFLOW else math.inf)
 
 
-def _once(
-    net: Network, X: Array, y: Array, options: FlowOptions, max_events: int | None, deadline: float
-) -> Certified:
+def _once(net: Network, X: Array, y: Array, options: FlowOptions, max_events: int | None, deadline: float) -> Certified:
     left = deadline - time.monotonic()
     if math.isfinite(left):
         options = options | {"max_seconds": max(left, 1e-3)}

@@ -237,8 +237,18 @@ class DiagonalNetwork(Network):
         return
 
     def _error_bound(self, X: Array, y: Array, t: Array, beta: Array, options: FlowOptions) -> "_core._ErrorBound":
-        names = ("time_unit", "rtol", "tol", "max_seconds", "n_jobs")
-        return _core.diagonal_error_bound(X, y, self.start, times=t, beta=beta, **{name: options[name] for name in names})  # type: ignore[literal-required]
+        return _core.diagonal_error_bound(
+            X,
+            y,
+            self.start,
+            times=t,
+            beta=beta,
+            time_unit=options["time_unit"],
+            rtol=options["rtol"],
+            tol=options["tol"],
+            max_seconds=options["max_seconds"],
+            n_jobs=options["n_jobs"],
+        )
 
     def _parameters(self, flow: "Flow") -> Parameters:
         return _diagonal_flow.parameters(self, flow)

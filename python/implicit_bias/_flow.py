@@ -84,9 +84,9 @@ def gradient_flow(
         Most events to pass, at least 1; no limit by default. Only leaky-ReLU networks have any.
     certify : bool or float, default False
         Whether to prove a bound of the error of every coefficient in every row, `Flow.error_bound`, for a
-        `DiagonalNetwork` and any `method`. It costs a few times the flow itself. A number, in [1e-14, 0.1], asks for a
-        bound of at most that part of the largest coefficient of all rows: `rtol` is lowered until it is met; if the
-        least one does not meet it, ``success`` is False and ``message`` says what was reached. What is proven and
+        `DiagonalNetwork` and any `method`. It costs ten to fifty times the flow itself. A number, in [1e-14, 0.1], asks
+        for a bound of at most that part of the largest coefficient of all rows: `rtol` is lowered until it is met; if
+        the least one does not meet it, ``success`` is False and ``message`` says what was reached. What is proven and
         what is sampled: the range of the exponents over a step is bounded, the integral of the squared defect of the
         interpolant is taken from 28 samples a step, with a safety factor of 1.25 on its root.
     time_unit : {"flow", "log_scale"}, default "flow"

@@ -66,8 +66,8 @@ class Flow:
     observables_low : dict of str to ndarray, or None
         The same of the observables.
     error_bound : ndarray, shape (n_times, n_features), or None
-        Proven bound of :math:`|\tilde\beta_i(t) - \beta_i(t)|` for every row of `beta`, the true flow of these data from
-        this start at this time being :math:`\beta(t)`; inf where nothing is proven. None without ``certify``.
+        Proven bound of :math:`|\tilde\beta_i(t) - \beta_i(t)|` for every row of `beta`, where :math:`\beta(t)` is the
+        true flow of these data from this start at this time; inf where nothing is proven. None without ``certify``.
     """
 
     t: Array = field(repr=False)

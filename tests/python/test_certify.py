@@ -1,7 +1,7 @@
 """Flows with a proven error: no bound is below the truth, bounds are near to it, and what cannot be proven is said.
 
-Truths are 25-digit Taylor series (`reference.trajectory`), the golden trajectories, and, for sizes that no series reaches in
-seconds, a run at rtol 1e-14 whose own bound is added.
+Truths are 25-digit Taylor series (`reference.trajectory`), the golden trajectories, and, for sizes that no series
+reaches in seconds, a run at rtol 1e-14 whose own bound is added.
 """
 
 import math
@@ -38,7 +38,7 @@ def assert_bounds_hold(flow, truth):
 @example(4, 1e-9)  # parallel rows
 @example(17, 1e-5)  # biased
 @example(25, 1e-7)  # one-sided
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_bound_is_below_the_error_on_data_that_are_hard(seed, rtol):
     problem = random_problem(seed)
     net, options = problem.network(), {"max_steps": 3000, "certify": True}
@@ -120,6 +120,9 @@ def test_rows_that_are_interpolated_have_bounds_as_well(regression):
 # ------------------------------------------------------------------------------------------------------- every problem
 
 
+NAMES = ("u_plus", "v_plus", "u_minus", "v_minus")
+
+
 def _cases():
     rng = np.random.default_rng(8)
     X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
@@ -135,10 +138,8 @@ def _cases():
         "dependent rows": (X[[0, 1, 2, 0]], np.append(y, y[0]), free),
         "contradicting rows": (X[[0, 1, 2, 0]], np.append(y, y[0] + 1.0), free),
         "targets of 0": (X, np.zeros(3), free),
-        "coordinates that never move": (X, y, dict(zip(("u_plus", "v_plus", "u_minus", "v_minus"), stuck, strict=True))),
-        "signs out of reach": (
-            X, -np.abs(y) @ np.eye(3), dict(zip(("u_plus", "v_plus", "u_minus", "v_minus"), one_sided, strict=True))
-        ),
+        "coordinates that never move": (X, y, dict(zip(NAMES, stuck, strict=True))),
+        "signs out of reach": (X, -np.abs(y), dict(zip(NAMES, one_sided, strict=True))),
         "huge data": (1e120 * X, 1e-130 * y, {"log_scale": -600.0, "shape": 0.0}),
     }  # fmt: skip
 
