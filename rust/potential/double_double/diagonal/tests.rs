@@ -62,13 +62,12 @@ proptest! {
     }
 
     #[test]
-    fn close_points_keep_their_digits(x in size(), gap in -25.0..-16.0_f64, log_kappa in -300.0..300.0_f64) {
+    fn close_points_keep_their_digits(decade in -60.0..60.0_f64, gap in -25.0..-16.0_f64, log_kappa in -100.0..100.0_f64) {
         // q is quadratic between them, to the square of their distance beside that of x and κ.
         let q = precise(log_kappa, log_kappa);
-        let x = DoubleDouble::from(x);
+        let x = DoubleDouble::from(-10.0_f64.powf(decade));
         let step = x.mul_f64(10.0_f64.powf(gap));
         let quadratic = (step * q.hessian(x) * step).mul_f64(0.5);
-        prop_assume!(quadratic.high.is_normal() && quadratic.high > 1e-290);
         let found = q.bregman(x + step, x);
         prop_assert!((found - quadratic).abs().high <= quadratic.high * (2.0 * 10.0_f64.powf(gap) + UNIT / 10.0_f64.powf(gap)));
     }
