@@ -172,7 +172,7 @@ def gradient_flow(
     if target is not False:
         start._check_certify()
         if precision != "double":
-            raise ValueError("certify must be False with precision='double-double': what is proven are rows in binary64")
+            raise ValueError("certify must be False with precision='double-double': only rows in binary64 are proven")
     max_steps = None if max_steps is None else check.integer("max_steps", max_steps)
     max_seconds = None if max_seconds is None else check.positive("max_seconds", max_seconds)
     max_events = None if max_events is None else check.integer("max_events", max_events)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import implicit_bias as ib
+import implicit_bias._sweep  # before any of the core is replaced: what is loaded later would name the replacement
 from implicit_bias import _core
 
 X, Y = [[1.0, 2.0], [0.0, 1.0]], [1.0, 2.0]

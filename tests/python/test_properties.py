@@ -329,12 +329,16 @@ def what_is_observed_are_the_numbers_of_the_rows(problem, times, method, time_un
             np.testing.assert_allclose(flow.observables[name], expected[name], rtol=32 * U, atol=5e-323)
 
 
-@law("gradient_flow", examples=40, problem=extremes.ordinary_problems(), method=st.sampled_from(["auto", "radau"]))
+@law(
+    "gradient_flow", "Flow.to_mpmath", examples=40,
+    problem=extremes.ordinary_problems(), method=st.sampled_from(["auto", "radau"]),
+)  # fmt: skip
 def an_ordinary_flow_succeeds_and_conserves_what_it_must(problem, method):
     with in_time():
         flow = ib.gradient_flow(problem.net, *problem.data, method=method, n_jobs=1)
     is_a_flow(flow, problem, None)
     assert flow.success, flow.message
+    assert flow.to_mpmath()[-1].tolist() == flow.beta[-1].tolist()
     # A few roundings of each weight, squared, and those of its exponent.
     assert flow.conserved_quantities().drift.max() <= (64 + 4 * np.abs(problem.net.log_kappa).max()) * U
     end = ib.limit(problem.net, *problem.data, n_jobs=1)
