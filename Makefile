@@ -66,7 +66,7 @@ bench-peers: .venv/peers ## Compare the integrators with SciPy, heyoka, diffrax 
 	$(PYTHON) -m venv .venv/peers
 	.venv/peers/bin/python -m pip install --quiet --only-binary :all: heyoka diffrax scipy matplotlib mpmath
 
-soak: .venv/built ## Test the proven bounds on 10,000 random problems against 30 digits
+soak: .venv/built ## Test the proven bounds on 10,000 random problems, and every law on 100 times its examples
 	$(BIN)/pytest -m soak
 	PROPTEST_CASES=10000 cargo test $(CORE)
 
