@@ -13,6 +13,7 @@ use super::exact;
 use super::number::{Number, Stages};
 use super::prepare::peak;
 use super::reference::Reference;
+use super::shifts::Corrections;
 use crate::linalg::Rows;
 use crate::real::{DoubleDouble, Real, vector};
 
@@ -27,9 +28,7 @@ const SMALL: f64 = 1e-6;
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     states: Vec<DoubleDouble>,
-    /// What Newton has corrected them by, and `Xᵀe` of it; of other errors only the products are kept.
-    corrections: Vec<f64>,
-    products: Vec<f64>,
+    corrections: Corrections,
     fitted: Vec<DoubleDouble>,
     /// P and M of each.
     rising: Vec<f64>,
@@ -55,11 +54,11 @@ impl Differences {
     /// Move to `states`, if they are the known ones after their corrections, to the bit. False if they are not, are too far,
     /// or what is known is not known well enough.
     fn follow(&mut self, x: Rows<'_>, states: &[DoubleDouble]) -> bool {
-        let known = self.states.iter().zip(&self.corrections).map(|(old, e)| *old + DoubleDouble::from(*e));
+        let known = self.states.iter().zip(&self.corrections.values).map(|(old, e)| *old + DoubleDouble::from(*e));
         if known.len() != states.len() || !known.zip(states).all(|(known, new)| known == *new) {
             return false;
         }
-        let largest = 2.0 * peak(&self.products);
+        let largest = 2.0 * peak(&self.corrections.products);
         let error = self.error + ERROR * largest;
         // A NaN, which is no largest number, comes with corrections that lead to no known state.
         if largest > LARGEST || error > SMALL * largest {
@@ -68,10 +67,10 @@ impl Differences {
         // No correction leaves no error.
         (self.error, self.inexactness) = (error, if largest > 0.0 { error / largest } else { 0.0 });
         for buffer in [&mut self.change, &mut self.up, &mut self.down] {
-            buffer.resize(self.products.len(), 0.0);
+            buffer.resize(self.corrections.products.len(), 0.0);
         }
         self.moved.resize(states.len(), 0.0);
-        self.change.iter_mut().zip(&self.products).for_each(|(z, product)| *z = 2.0 * product);
+        self.change.iter_mut().zip(&self.corrections.products).for_each(|(z, product)| *z = 2.0 * product);
         vector::exp_m1(&self.change, &mut self.up);
         self.change.iter_mut().for_each(|z| *z = -*z);
         vector::exp_m1(&self.change, &mut self.down);
@@ -90,7 +89,7 @@ impl Differences {
     fn remember(&mut self, states: &[DoubleDouble]) {
         self.states.clear();
         self.states.extend_from_slice(states);
-        self.corrections.clear();
+        self.corrections.values.clear();
     }
 
     /// Evaluate everything at `states`.
@@ -133,13 +132,7 @@ impl Stages<DoubleDouble> for Differences {
     }
 
     fn of_errors(&mut self, x: Rows<'_>, errors: &[f64]) -> &[f64] {
-        self.corrections.clear();
-        if errors.len() == self.states.len() {
-            self.corrections.extend_from_slice(errors);
-        }
-        self.products.resize(errors.len() / x.n().max(1) * x.d(), 0.0);
-        x.apply_transposed_many(errors, &mut self.products);
-        &self.products
+        self.corrections.of_errors(x, errors, self.states.len())
     }
 
     fn slope(&mut self, x: Rows<'_>, reference: &Reference, state: &[f64]) -> &[f64] {

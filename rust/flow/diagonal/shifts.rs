@@ -11,16 +11,34 @@ use crate::linalg::Rows;
 pub(super) struct Shifts {
     states: Vec<f64>,
     z: Vec<f64>,
-    /// Of these states; of other errors only the products are kept.
-    corrections: Vec<f64>,
-    products: Vec<f64>,
+    corrections: Corrections,
+}
+
+/// What Newton has corrected the states seen last by, and `Xᵀe` of it; of other errors only the products are kept.
+#[derive(Debug, Default)]
+pub(super) struct Corrections {
+    pub(super) values: Vec<f64>,
+    pub(super) products: Vec<f64>,
+}
+
+impl Corrections {
+    /// `Xᵀe` of several errors, one after another; they are corrections if there are as many as `states`.
+    pub(super) fn of_errors(&mut self, x: Rows<'_>, errors: &[f64], states: usize) -> &[f64] {
+        self.values.clear();
+        if errors.len() == states {
+            self.values.extend_from_slice(errors);
+        }
+        self.products.resize(errors.len() / x.n().max(1) * x.d(), 0.0);
+        x.apply_transposed_many(errors, &mut self.products);
+        &self.products
+    }
 }
 
 impl Shifts {
     /// The shifts of several states, one after another.
     pub(super) fn of_states(&mut self, x: Rows<'_>, states: &[f64]) -> &[f64] {
         if self.are_corrected(0, states) && states.len() == self.states.len() {
-            self.z.iter_mut().zip(&self.products).for_each(|(z, product)| *z += 2.0 * product);
+            self.z.iter_mut().zip(&self.corrections.products).for_each(|(z, product)| *z += 2.0 * product);
         } else {
             self.z.resize(states.len() / x.n().max(1) * x.d(), 0.0);
             x.apply_transposed_many(states, &mut self.z);
@@ -30,26 +48,20 @@ impl Shifts {
         }
         self.states.clear();
         self.states.extend_from_slice(states);
-        self.corrections.clear();
+        self.corrections.values.clear();
         &self.z
     }
 
     /// `Xᵀe` of several errors, one after another.
     pub(super) fn of_errors(&mut self, x: Rows<'_>, errors: &[f64]) -> &[f64] {
-        self.corrections.clear();
-        if errors.len() == self.states.len() {
-            self.corrections.extend_from_slice(errors);
-        }
-        self.products.resize(errors.len() / x.n().max(1) * x.d(), 0.0);
-        x.apply_transposed_many(errors, &mut self.products);
-        &self.products
+        self.corrections.of_errors(x, errors, self.states.len())
     }
 
     /// The shift of one state, often that of the corrected last stage.
     pub(super) fn of_state(&self, x: Rows<'_>, state: &[f64], shift: &mut [f64]) {
         let (first, from) = (self.states.len().saturating_sub(x.n()), self.z.len().saturating_sub(x.d()));
         if self.are_corrected(first, state) {
-            let parts = self.z[from..].iter().zip(&self.products[from..]);
+            let parts = self.z[from..].iter().zip(&self.corrections.products[from..]);
             shift.iter_mut().zip(parts).for_each(|(shift, (z, product))| *shift = z + 2.0 * product);
         } else {
             x.apply_transposed_many(state, shift);
@@ -61,7 +73,7 @@ impl Shifts {
 
     /// True if `states` are those from `first` on after their corrections, to the bit.
     fn are_corrected(&self, first: usize, states: &[f64]) -> bool {
-        let known = self.states[first..].iter().zip(self.corrections.get(first..).unwrap_or(&[]));
+        let known = self.states[first..].iter().zip(self.corrections.values.get(first..).unwrap_or(&[]));
         known.len() == states.len() && known.zip(states).all(|((old, e), new)| old + e == *new)
     }
 }
