@@ -75,15 +75,18 @@ class Network(ABC):
 
     def _check_certify(self) -> None:
         """A ValueError where no theorem bounds the error of the flow."""
+        raise self._uncertified()
+
+    def _uncertified(self) -> ValueError:
         name = type(self).__name__
-        raise ValueError(
+        return ValueError(
             f"certify must be False for a {name}: no theorem bounds the error of its flow, "
             "as one does for a DiagonalNetwork; got certify=True or a number"
         )
 
     def _error_bound(self, X: Array, y: Array, t: Array, beta: Array, options: FlowOptions) -> "_core._ErrorBound":
-        """Proven bound of the error of every row of a flow."""
-        raise NotImplementedError(type(self).__name__)
+        """Proven bound of the error of every row of a flow; a ValueError where no theorem gives one."""
+        raise self._uncertified()
 
     @abstractmethod
     def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":

@@ -58,7 +58,7 @@ def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array)
         high, low = log_scale, np.zeros_like(log_scale)
     else:
         assert scale is not None
-        high, low = _core.log_double_double(scale)
+        high, low = _core.double_double("log", [(scale, np.zeros_like(scale))])
     high, low, shape = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, shape))
     return Start(*_core.log_ab_from_scale_shape(high, low, shape))
 

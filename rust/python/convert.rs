@@ -63,16 +63,23 @@ pub fn start_in(arrays: &StartArrays<'_>, d: usize) -> PyResult<Start> {
 
 /// The four arrays of a start.
 pub fn start_out(py: Python<'_>, start: &Start) -> [Py<PyArray1<f64>>; 4] {
-    let high = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.to_f64()).collect());
-    let low = |v: &[DoubleDouble]| vector(py, v.iter().map(|v| v.low()).collect());
-    [high(&start.log_a), low(&start.log_a), high(&start.log_b), low(&start.log_b)]
+    let ((a_high, a_low), (b_high, b_low)) = (parts(py, &start.log_a), parts(py, &start.log_b));
+    [a_high, a_low, b_high, b_low]
+}
+
+/// The high and the low parts of double-double numbers.
+pub type Parts = (Py<PyArray1<f64>>, Py<PyArray1<f64>>);
+
+/// The two arrays of some numbers.
+pub fn parts(py: Python<'_>, values: &[DoubleDouble]) -> Parts {
+    (vector(py, values.iter().map(|v| v.to_f64()).collect()), vector(py, values.iter().map(|v| v.low()).collect()))
 }
 
 /// High and low parts of `values`, as `name` and `<name>_low`.
 pub fn split(out: &Bound<'_, PyDict>, name: &str, values: &[DoubleDouble]) -> PyResult<()> {
-    let py = out.py();
-    out.set_item(name, vector(py, values.iter().map(|v| v.to_f64()).collect()))?;
-    out.set_item(format!("{name}_low"), vector(py, values.iter().map(|v| v.low()).collect()))
+    let (high, low) = parts(out.py(), values);
+    out.set_item(name, high)?;
+    out.set_item(format!("{name}_low"), low)
 }
 
 /// A new array.

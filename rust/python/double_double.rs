@@ -1,14 +1,11 @@
-//! Double-double numbers as pairs of arrays: decimal text in, and the functions of the core one by one, for its tests.
+//! Double-double numbers as pairs of arrays: decimal text in, and the functions of the core one by one.
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::convert::{double_doubles, vector};
+use super::convert::{Parts, double_doubles, parts};
 use crate::real::{DoubleDouble, ParseDoubleDoubleError, Real};
-
-/// The high and the low parts.
-pub type Parts = (Py<PyArray1<f64>>, Py<PyArray1<f64>>);
 
 /// ln 10: rounded to 80 digits and split.
 const LN_10: DoubleDouble = DoubleDouble { high: core::f64::consts::LN_10, low: -2.170_756_223_382_249_4e-16 };
@@ -81,9 +78,4 @@ pub fn log_scaled<'py>(
     };
     let logs: Vec<DoubleDouble> = numbers.iter().zip(powers).map(log).collect();
     Ok(parts(py, &logs))
-}
-
-/// The two arrays of some numbers.
-pub fn parts(py: Python<'_>, values: &[DoubleDouble]) -> Parts {
-    (vector(py, values.iter().map(|v| v.to_f64()).collect()), vector(py, values.iter().map(|v| v.low()).collect()))
 }

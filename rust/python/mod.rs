@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::potential_double_double::{neuron_bregman_double_double, neuron_potential_double_double};
     #[pymodule_export]
-    use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights, log_double_double};
+    use super::start::{log_ab_from_kappa, log_ab_from_scale_shape, log_ab_from_weights};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,8 +4,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::convert::{StartArrays, double_doubles, start_in};
-use super::double_double::{Parts, parts};
+use super::convert::{Parts, StartArrays, double_doubles, parts, start_in};
 use crate::potential::double_double::diagonal::HyperbolicEntropy;
 use crate::potential::double_double::neuron::NeuronPotential;
 use crate::real::{DoubleDouble, Real};

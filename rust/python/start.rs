@@ -3,18 +3,10 @@
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::convert::{double_doubles, start_out, vector};
+use super::convert::{double_doubles, start_out};
 use crate::potential::{Start, Weights};
-use crate::real::{DoubleDouble, Real};
 
 type FourArrays = [Py<PyArray1<f64>>; 4];
-
-/// ln x as (high, low).
-#[pyfunction]
-pub fn log_double_double<'py>(py: Python<'py>, x: PyReadonlyArray1<'py, f64>) -> PyResult<[Py<PyArray1<f64>>; 2]> {
-    let logs: Vec<DoubleDouble> = x.as_slice()?.iter().map(|x| DoubleDouble::from_f64(*x).ln()).collect();
-    Ok([vector(py, logs.iter().map(|v| v.to_f64()).collect()), vector(py, logs.iter().map(|v| v.low()).collect())])
-}
 
 /// A start from its weights.
 #[pyfunction]
