@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from problems import Problem, all_problems
-from report import OURS, draw, error_of, table, write_csv
+from report import OURS, draw, error_of, slopes, table, write_csv
 from solvers import Run, runs_of
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,8 @@ def main() -> None:
     told.out.mkdir(parents=True, exist_ok=True)
     write_csv(told.out / "bench_peers.csv", rows)
     draw(told.out / "bench_peers.png", rows, problems)
-    text = table(rows, problems) + "\n" + checks(problems, rows, {k: v[1] for k, v in references.items()})
+    whose = {name: method for name, (_, method) in references.items()}
+    text = "\n".join([table(rows, problems), slopes(rows, problems), checks(problems, rows, whose)])
     (told.out / "bench_peers.md").write_text(text)
     if told.docs is not None:
         page = told.docs.read_text()

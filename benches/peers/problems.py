@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 #: Tolerances in binary64 and beyond.
 RTOL = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)
-RTOL_LOW = (1e-13, 1e-16, 1e-20, 1e-24, 1e-28)
+RTOL_LOW = (1e-5, 1e-9, 1e-13, 1e-16, 1e-19, 1e-22, 1e-25, 1e-28)
 #: Samples and features of the flows.
 SAMPLES, FEATURES = 5, 20
 

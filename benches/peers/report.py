@@ -14,6 +14,10 @@ OURS = ("implicit_bias radau", "implicit_bias explicit")
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
 #: Errors of double-double below which a run proves nothing about the reference it is part of.
 FLOOR = 1e-30
+#: A hundred units of round-off: errors below are not the method's.
+ROUNDOFF = {"double": 1.1e-14, "double-double": 4.9e-30}
+#: Points that a slope is worth telling of.
+MEASURES_A_SLOPE = 3
 
 
 def error_of(run: Run, problem: Problem, reference: Array) -> float:
@@ -59,6 +63,26 @@ def table(rows: list[tuple[Run, float]], problems: list[Problem]) -> str:
                 f"{_time(t)} ({m.removeprefix('implicit_bias ')})" if np.isfinite(t) else "–" for t, m in (ours, peer)
             ]
             lines.append(f"| {problem.name} | {level:g} | {cells[0]} | {cells[1]} | {ratio} |")
+    return "\n".join(lines) + "\n"
+
+
+def slopes(rows: list[tuple[Run, float]], problems: list[Problem]) -> str:
+    """d ln error / d ln rtol of ours by least squares over all tolerances whose error is above round-off, in Markdown."""
+    columns = [(method, precision) for precision in ROUNDOFF for method in OURS]
+    names = [f"{method.removeprefix('implicit_bias ')}, {precision}" for method, precision in columns]
+    lines = [f"| problem | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    for problem in problems:
+        cells = []
+        for method, precision in columns:
+            here = [
+                (run.rtol, error)
+                for run, error in rows
+                if (run.problem, run.method, run.precision) == (problem.name, method, precision)
+                and error > ROUNDOFF[precision]
+            ]
+            few = len(here) < MEASURES_A_SLOPE
+            cells.append("–" if few else f"{np.polyfit(*np.log(np.array(here)).T, 1)[0]:.2f}")
+        lines.append(f"| {problem.name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

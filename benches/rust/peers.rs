@@ -13,7 +13,7 @@ use implicit_bias::real::{DoubleDouble, Real};
 use serde_json::{Value, json};
 
 /// A run that takes longer is given up, and with it all tighter tolerances.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Repetitions, while they fit in [`ENOUGH`].
 const REPETITIONS: usize = 7;
 const ENOUGH: Duration = Duration::from_millis(500);

@@ -9,7 +9,7 @@
 //! | what can I set, what do I get back? | `options`, `outcome`, `observer` |
 //! | the loop | `integrate` |
 //! | what is a one-step method? | `stepper` |
-//! | stiff problems: Radau IIA of order 5, 9, 13, 17, 21 | `radau`, `newton`, `radau_method`, `radau_tableau`, `collocation`, `order` |
+//! | stiff problems: Radau IIA of order 5, 9, 13, 17, 21 | `radau`, `newton`, `radau_error`, `radau_method`, `radau_tableau`, `collocation`, `order` |
 //! | non-stiff problems: Dormand & Prince 8(5,3) | `explicit`, `explicit_tableau`, `stiffness` |
 //! | how long is a step? | `controller`, `initial_step` |
 //! | when does something happen inside a step? | `events` |
@@ -60,6 +60,7 @@ mod problem;
 mod radau;
 mod radau_coefficients;
 mod radau_coefficients_high;
+mod radau_error;
 mod radau_method;
 mod radau_tableau;
 mod stepper;

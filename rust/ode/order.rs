@@ -1,15 +1,14 @@
 //! How many stages the next Radau step should have. Numbers in, numbers out.
 //!
 //! Hairer & Wanner, *J. Comput. Appl. Math.* 111 (1999) 93–111, judge by Newton's convergence rate `Θ`: where it is
-//! tiny, the stages are nearly linear in the step, and a method of higher order could take a longer one; where it nears
-//! 1, the step is held back by Newton, and fewer stages, with a smaller spread of eigenvalues, converge more easily.
+//! tiny, a method of higher order could take a longer step; where it nears 1, the step is held back by Newton, and fewer
+//! stages, with a smaller spread of eigenvalues, converge more easily.
 //!
-//! They raise the order only while the step hardly changes, because `Θ` was measured with the old step. Over horizons
-//! of many decades the step never stops growing; what is meant is that `Θ` must be small *for the next step*, and since
-//! `Θ` grows with `h`, that is asked for here.
+//! Only the second is done here. The order begins with what suits the tolerance, and never goes above that: longer steps
+//! than the tolerance asks for are not to be had cheaply. (Measured on the dual flow at scale 1e-100, tolerance 1e-3: 59
+//! steps with 3 stages, 600 to 80,000 where `Θ` may raise the order to 7, all but a few of them waiting for Newton.)
 
-/// `Θ` below which the order goes up, and above which it goes down.
-const RAISE_BELOW: f64 = 0.002;
+/// `Θ` above which the order goes down.
 const LOWER_ABOVE: f64 = 0.8;
 /// Steps in a row with failures of Newton's iteration that lower the order. Hairer & Wanner lower it at the first; but
 /// where solutions come in bursts, single failures mark the bursts, and the order pays off again right after them.
@@ -21,8 +20,7 @@ const PATIENCE: u32 = 10;
 #[derive(Clone, Copy, Debug)]
 pub struct OrderSelection {
     min: usize,
-    max: usize,
-    /// Stages that suit the tolerance: taken up again, after patience, even if `Θ` is not tiny.
+    /// Stages that suit the tolerance: the most there are, taken up again after patience.
     preferred: usize,
     patience: u32,
     troubles: u32,
@@ -39,33 +37,33 @@ impl OrderSelection {
             3
         } else if rtol > 1e-7 {
             5
-        } else if rtol > 1e-16 {
+        } else if rtol > 1e-15 {
             7
-        } else if rtol > 1e-20 {
+        } else if rtol > 1e-18 {
             9
         } else {
             11
         };
-        Self { min, max, preferred: stages.clamp(min, max), patience: 0, troubles: 0 }
+        Self { min, preferred: stages.clamp(min, max), patience: 0, troubles: 0 }
     }
 
-    /// Stages to begin with.
+    /// Stages to begin with, and the most there will be.
     #[must_use]
     pub fn first(&self) -> usize {
         self.preferred
     }
 
-    /// Stages of the step after one with `stages` stages that was accepted with the convergence rate `rate`, if the
-    /// next step is `growth` times as long. `trouble`: Newton failed on the way.
+    /// Stages of the step after one with `stages` stages that was accepted with the convergence rate `rate`. `trouble`:
+    /// Newton failed on the way.
     #[must_use]
-    pub fn next(&mut self, stages: usize, rate: f64, growth: f64, trouble: bool) -> usize {
+    pub fn next(&mut self, stages: usize, rate: f64, trouble: bool) -> usize {
         self.patience = self.patience.saturating_sub(1);
         self.troubles = if trouble { self.troubles + 1 } else { 0 };
-        let easy = stages < self.preferred || rate * growth.max(1.0) <= RAISE_BELOW;
-        if (self.troubles >= TROUBLE || rate >= LOWER_ABOVE) && stages > self.min {
+        let slow = rate >= LOWER_ABOVE;
+        if (self.troubles >= TROUBLE || slow) && stages > self.min {
             (self.patience, self.troubles) = (PATIENCE, 0);
             stages - 2
-        } else if easy && !trouble && self.patience == 0 && stages < self.max {
+        } else if !(trouble || slow) && self.patience == 0 && stages < self.preferred {
             stages + 2
         } else {
             stages
@@ -77,43 +75,32 @@ impl OrderSelection {
 mod tests {
     use super::*;
 
-    fn loose() -> OrderSelection {
-        OrderSelection::new(3, 7, 1e-3)
-    }
-
     #[test]
-    fn fast_convergence_raises_and_slow_convergence_lowers_the_order_within_the_bounds() {
-        assert_eq!(loose().next(3, 1e-4, 1.0, false), 5);
-        assert_eq!(loose().next(7, 1e-4, 1.0, false), 7);
-        assert_eq!(loose().next(7, 0.9, 1.0, false), 5);
-        assert_eq!(loose().next(3, 0.9, 1.0, false), 3);
-        assert_eq!(loose().next(5, 0.1, 1.0, false), 5);
+    fn slow_convergence_lowers_the_order_within_the_bounds_and_fast_convergence_keeps_what_suits_the_tolerance() {
+        let select = || OrderSelection::new(5, 11, 1e-10);
+        assert_eq!(select().next(7, 0.9, false), 5);
+        assert_eq!(select().next(5, 0.9, false), 5);
+        assert_eq!(select().next(7, 1e-8, false), 7);
     }
 
     #[test]
     fn newton_failing_now_and_then_is_forgiven_but_not_in_several_steps_in_a_row() {
-        let mut select = loose();
+        let mut select = OrderSelection::new(3, 7, 1e-10);
         for _ in 0..10 {
-            assert!((1..TROUBLE).all(|_| select.next(7, 0.1, 1.0, true) == 7));
-            assert_eq!(select.next(7, 0.1, 1.0, false), 7);
+            assert!((1..TROUBLE).all(|_| select.next(7, 0.1, true) == 7));
+            assert_eq!(select.next(7, 0.1, false), 7);
         }
-        assert!((1..TROUBLE).all(|_| select.next(7, 0.1, 1.0, true) == 7));
-        assert_eq!(select.next(7, 0.1, 1.0, true), 5);
-    }
-
-    #[test]
-    fn a_step_about_to_grow_must_converge_fast_at_its_new_length() {
-        assert_eq!(loose().next(3, 1e-3, 1.0, false), 5);
-        assert_eq!(loose().next(3, 1e-3, 8.0, false), 3);
+        assert!((1..TROUBLE).all(|_| select.next(7, 0.1, true) == 7));
+        assert_eq!(select.next(7, 0.1, true), 5);
     }
 
     #[test]
     fn after_a_decrease_the_order_waits_before_it_returns_to_what_suits_the_tolerance() {
         let mut select = OrderSelection::new(3, 7, 1e-10);
-        let mut stages = select.next(7, 0.9, 1.0, false);
+        let mut stages = select.next(7, 0.9, false);
         assert_eq!(stages, 5);
         let waited = (1..100).find(|_| {
-            stages = select.next(stages, 0.1, 1.0, false);
+            stages = select.next(stages, 0.1, false);
             stages > 5
         });
         assert_eq!(waited, Some(PATIENCE));

@@ -11,7 +11,8 @@
 //! The stages' slopes, extrapolated to the left end by the derivative of the collocation polynomial `p`, should give
 //! the slope there. The defect, filtered so that stiff components do not spoil it, is an embedded formula of order `s`:
 //! `err = (γ/h·I − J)⁻¹ (f(t, y) − p'(0))`, and in the first step and after a rejection, where that may be far too
-//! large, `err = (γ/h·I − J)⁻¹ (f(t, y + err) − p'(0))` once more.
+//! large, `err = (γ/h·I − J)⁻¹ (f(t, y + err) − p'(0))` once more. What the same defect makes of the end of the step must be
+//! within the tolerance too ([`radau_error`](super::radau_error)): errors follow the tolerance where the order is reduced.
 //!
 //! # Sources
 //! Hairer & Wanner, *Solving Ordinary Differential Equations II*, 2nd ed., IV.8: error (8.19), (8.20); step (8.21).
@@ -23,6 +24,7 @@ use super::newton::{Convergence, Equations, Stages};
 use super::options::Options;
 use super::order::OrderSelection;
 use super::outcome::Stats;
+use super::radau_error::{Defect, Solved};
 use super::radau_method::RadauMethod;
 use super::stepper::{Context, Segment, Start, Stepper, Trial};
 use super::system::{Implicit, ShiftedSolver};
@@ -70,7 +72,7 @@ pub struct Radau<R, J> {
     last: (R, usize),
     end: Vec<R>,
     slope: Vec<R>,
-    error: Vec<f64>,
+    defect: Defect,
     memory: Memory,
 }
 
@@ -88,12 +90,12 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
             solver: system.new_solver(),
             jacobian: Jacobian::Stale,
             prepared: None,
-            stages: Stages::new(n, options.max_stages),
-            collocation: Collocation::new(n, options.max_stages),
+            stages: Stages::new(n, select.first()),
+            collocation: Collocation::new(n, select.first()),
             last: (R::ONE, 0),
             end: vec![R::ZERO; n],
             slope: vec![R::ZERO; n],
-            error: vec![0.0; n],
+            defect: Defect::new(n),
             memory: Memory::default(),
         }
     }
@@ -185,7 +187,7 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         found
     }
 
-    /// The scaled error of the step in `stages`.
+    /// The scaled error of the step in `stages`: the larger of what its two estimates say, each as if it were of order `s`.
     fn estimate<S: Implicit<R, Solver = J>>(
         &mut self,
         system: &mut S,
@@ -193,38 +195,31 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
         h: R,
         stats: &mut Stats,
     ) -> f64 {
-        let allowance = self.methods[self.current].allowance;
-        self.filtered_defect(start.dy, h, stats);
-        let size = system.error_norm(&self.error) / allowance;
+        let RadauMethod { tableau, order, allowance, .. } = &self.methods[self.current];
+        let step = Solved { tableau, h, increments: &self.stages.z };
+        let filtered = self.defect.filtered(step, start.dy, &mut self.solver);
+        stats.newton_systems += 1;
+        let mut size = system.error_norm(filtered) / allowance;
         let first = self.collocation.is_empty() || self.memory.retried;
-        if !(first && size >= 1.0 && size.is_finite()) {
+        if first && size >= 1.0 && size.is_finite() {
+            for ((shifted, y), e) in self.end.iter_mut().zip(start.y).zip(filtered) {
+                *shifted = *y + R::from_f64(*e);
+            }
+            system.rhs(start.t, &self.end, &mut self.slope);
+            stats.rhs += 1;
+            let filtered = self.defect.filtered(step, &self.slope, &mut self.solver);
+            stats.newton_systems += 1;
+            size = system.error_norm(filtered) / allowance;
+        }
+        // Negated, so that what is not a number comes out as it is.
+        if !(size <= 1.0) {
             return size;
         }
-        for ((shifted, y), e) in self.end.iter_mut().zip(start.y).zip(&self.error) {
-            *shifted = *y + R::from_f64(*e);
-        }
-        let mut slope = core::mem::take(&mut self.slope);
-        system.rhs(start.t, &self.end, &mut slope);
-        stats.rhs += 1;
-        self.filtered_defect(&slope, h, stats);
-        self.slope = slope;
-        system.error_norm(&self.error) / allowance
-    }
-
-    /// `error = (γ/h·I − J)⁻¹ (slope − p'(0))`.
-    fn filtered_defect(&mut self, slope: &[R], h: R, stats: &mut Stats) {
-        let n = slope.len();
-        let weights = &self.methods[self.current].tableau.left_slope;
-        let inverse_h = R::ONE / h;
-        for (i, (error, slope)) in self.error.iter_mut().zip(slope).enumerate() {
-            let sum =
-                weights.iter().zip(self.stages.z[i..].iter().step_by(n)).fold(R::ZERO, |sum, (w, z)| sum + *w * *z);
-            *error = (*slope - sum * inverse_h).to_f64();
-        }
-        self.solver.enter_basis(&mut self.error);
-        self.solver.solve_real(&mut self.error);
-        self.solver.leave_basis(&mut self.error);
-        stats.newton_systems += 1;
+        let at_end = system.error_norm(self.defect.at_end(step, &mut self.solver));
+        stats.newton_systems += 1 + tableau.complex_shifts.len() as u64;
+        let order = f64::from(*order);
+        let at_end = at_end.powf((order + 1.0) / (2.0 * order));
+        if at_end <= size { size } else { at_end }
     }
 }
 
@@ -289,7 +284,7 @@ impl<R: Real, S: Implicit<R>> Stepper<R, S> for Radau<R, S::Solver> {
         let Memory { rate, trouble, .. } = self.memory;
         let keep = rate <= self.reuse_below;
         self.jacobian = if keep { Jacobian::Kept } else { Jacobian::Stale };
-        self.current = (self.select.next(tableau.stages(), rate, growth, trouble) - 3) / 2;
+        self.current = (self.select.next(tableau.stages(), rate, trouble) - 3) / 2;
         (self.memory.trouble, self.memory.retried) = (false, false);
         // A slightly longer step is not worth new factorizations (Hairer's program: factors in [1, 1.2]).
         if keep && self.current == self.last.1 && (1.0..=1.2).contains(&growth) { 1.0 } else { growth }

@@ -125,13 +125,8 @@ fn run<R: Number>(
 ) -> (Vec<R>, Status, Stats) {
     // The flow is smooth: more stages pay at every tolerance but the coarsest, where Hairer's selection decides.
     let min_stages = if options.rtol <= SMOOTH { 7 } else { 3 };
-    let settings = ode::Options {
-        rtol: options.rtol,
-        max_steps: options.max_steps,
-        min_stages,
-        max_stages: R::MOST_STAGES,
-        ..ode::Options::default()
-    };
+    let settings =
+        ode::Options { rtol: options.rtol, max_steps: options.max_steps, min_stages, ..ode::Options::default() };
     let start = vec![R::ZERO; flow.x.n()];
     let result = if method == Method::Explicit {
         integrate(&mut Explicit::new(&*flow, &settings), flow, R::ZERO, &start, end, &settings, watch)

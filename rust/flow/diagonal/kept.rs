@@ -4,12 +4,12 @@
 //! determine. Those at the Chebyshev points of binary64 are as good as any others once the weights of the barycentric
 //! formula are those of the points as they are (Berrut & Trefethen, *SIAM Review* 46 (2004) 501–517, eqs. (3.2), (4.2)).
 
-use super::number::{Number, Path};
+use super::number::Path;
 use crate::real::{DoubleDouble, Real};
 use core::f64::consts::PI;
 
 /// Degree of the dense output at most.
-const DEGREE: usize = DoubleDouble::MOST_STAGES;
+const DEGREE: usize = 11;
 
 /// The states on one step.
 #[derive(Clone, Debug)]

@@ -28,8 +28,6 @@ pub(super) trait Number: Real {
     const ULP: f64 = 2.0 * Self::UNIT_ROUNDOFF;
     /// More samples than features are rotated into as many: in binary64, and no rotation has more digits.
     const REDUCES_ROWS: bool;
-    /// Most stages of Radau IIA.
-    const MOST_STAGES: usize;
     /// True if there are low parts to report.
     const HAS_LOW: bool;
 
@@ -98,7 +96,6 @@ impl Number for f64 {
     type Segment = Segment;
 
     const REDUCES_ROWS: bool = true;
-    const MOST_STAGES: usize = 7;
     const HAS_LOW: bool = false;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
@@ -156,7 +153,6 @@ impl Number for DoubleDouble {
     type Segment = Kept;
 
     const REDUCES_ROWS: bool = false;
-    const MOST_STAGES: usize = 11;
     const HAS_LOW: bool = true;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {

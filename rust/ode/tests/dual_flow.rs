@@ -80,8 +80,9 @@ fn the_flow_to_its_end_takes_no_more_steps_than_a_plain_program_of_fixed_order()
     // prediction of the error constant took (accepted, rejected) on the same data at the same tolerance:
     for (log_kappa, accepted, rejected) in [(-7.0, 22, 3), (-27.0, 32, 7), (-230.0, 56, 31)] {
         let Stats { accepted: ours, rejected: lost, .. } = until_fitted(log_kappa, (7, 7)).stats;
-        // Accepted steps within a tenth of it, trials no more than it.
-        assert!(10 * ours <= 11 * accepted + 10 && ours + lost <= accepted + rejected, "{log_kappa}: {ours} + {lost}");
+        // Accepted steps within a fifth of it, trials no more than it: it counts on the full order where that is reduced, and
+        // holds its tolerance there no longer.
+        assert!(10 * ours <= 12 * accepted + 10 && ours + lost <= accepted + rejected, "{log_kappa}: {ours} + {lost}");
         let chosen = until_fitted(log_kappa, (3, 7)).stats;
         assert!(chosen.accepted * 10 <= ours * 12, "{log_kappa}: order selection takes {chosen:?}");
     }

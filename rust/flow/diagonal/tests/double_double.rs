@@ -245,9 +245,7 @@ fn allocations<R: Number>(case: &Case, rtol: f64, steps: u64) -> (u64, u64) {
     let count = measure(|| {
         let Some(prepared) = Prepared::<R>::of(&problem, &|| false) else { panic!("interrupted") };
         let mut flow = DualFlow::<R>::new(&prepared, prepared.reference(&problem), (rtol, rtol));
-        let max_stages = R::MOST_STAGES;
-        let settings =
-            ode::Options { rtol, max_steps: Some(steps), min_stages: 7, max_stages, ..ode::Options::default() };
+        let settings = ode::Options { rtol, max_steps: Some(steps), min_stages: 7, ..ode::Options::default() };
         let mut stepper = Radau::new(&flow, &settings);
         let (zero, end) = (vec![R::ZERO; case.n], R::from_f64(f64::MAX));
         let Ok(end) = integrate(&mut stepper, &mut flow, R::ZERO, &zero, end, &settings, &mut ()) else {
