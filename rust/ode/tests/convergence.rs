@@ -104,25 +104,28 @@ fn radau_has_order_2s_minus_1_dense_output_of_order_s_and_refined_output_of_the_
 }
 
 /// The end of a step of an autonomous problem from `y`, whatever its error.
-fn one_step<S: System<D>>(stepper: &mut impl Stepper<D, S>, system: &mut S, y: [D; 1], h: D) -> [D; 1] {
-    let (mut dy, mut stats) = ([D::ZERO], Stats::default());
-    system.rhs(D::ZERO, &y, &mut dy);
-    system.set_error_weights(D::ZERO, &y, &dy);
+fn one_step<R: Real, S: System<R>>(stepper: &mut impl Stepper<R, S>, system: &mut S, y: [R; 1], h: R) -> [R; 1] {
+    let (mut dy, mut stats) = ([R::ZERO], Stats::default());
+    system.rhs(R::ZERO, &y, &mut dy);
+    system.set_error_weights(R::ZERO, &y, &dy);
     let mut context = Context { stats: &mut stats, interrupted: &mut || false };
-    let trial = stepper.attempt(system, Start { t: D::ZERO, y: &y, dy: &dy }, h, &mut context);
+    let trial = stepper.attempt(system, Start { t: R::ZERO, y: &y, dy: &dy }, h, &mut context);
     assert!(matches!(trial, Trial::Computed { .. }), "{trial:?}");
     [stepper.end()[0]]
 }
 
-/// Error of `y' = −y` at 4, in so many steps.
-fn error_of_decay(s: usize, steps: u32) -> f64 {
-    let rhs = |_: D, y: &[D], dy: &mut [D]| dy[0] = -y[0];
-    let mut system = Problem::new(1, rhs, |_: D, _: &[D], j: &mut SquareMatrix| j.set(0, 0, -1.0), 1e-30, 0.0);
-    let (h, mut y) = (d(4.0) / d(f64::from(steps)), [D::ONE]);
+/// Error of `y' = −y` at `end`, in so many steps, by Radau with `s` stages or, without any, by Dormand & Prince.
+fn error_of_decay<R: Real>(s: usize, end: f64, steps: u32, rtol: f64) -> f64 {
+    let rhs = |_: R, y: &[R], dy: &mut [R]| dy[0] = -y[0];
+    let mut system = Problem::new(1, rhs, |_: R, _: &[R], j: &mut SquareMatrix| j.set(0, 0, -1.0), rtol, 0.0);
+    let (h, mut y) = (R::from_f64(end) / R::from_f64(f64::from(steps)), [R::ONE]);
     for _ in 0..steps {
-        y = one_step(&mut Radau::new(&system, &only(s, 1e-30)), &mut system, y, h);
+        y = match s {
+            0 => one_step(&mut Explicit::new(&system, &Options::default()), &mut system, y, h),
+            _ => one_step(&mut Radau::new(&system, &only(s, rtol)), &mut system, y, h),
+        };
     }
-    (y[0] - d(-4.0).exp()).abs().to_f64()
+    (y[0] - R::from_f64(-end).exp()).abs().to_f64()
 }
 
 #[test]
@@ -130,8 +133,26 @@ fn every_radau_has_its_order_where_the_error_is_one_term_long() {
     // Order 21 goes through all of double-double when steps are halved twice: of a problem whose solution has poles, as the one
     // above, there is no pair of steps at which the first term of the error is all of it.
     for (s, steps) in [(3, 64), (5, 16), (7, 4), (9, 2), (11, 1)] {
-        let order = (error_of_decay(s, steps) / error_of_decay(s, 2 * steps)).log2();
+        let error = |steps| error_of_decay::<D>(s, 4.0, steps, 1e-30);
+        let order = (error(steps) / error(2 * steps)).log2();
         assert!((order - (2 * s - 1) as f64).abs() < 0.15, "{s} stages: {order}");
+    }
+}
+
+#[test]
+fn every_method_has_its_order_in_binary64_down_to_its_round_off() {
+    // As many steps as leave the longer ones a term of the error and the shorter ones some digits: the higher the order the
+    // fewer there are, and a step of several units of time still feels the next term: a twentieth of the order.
+    for (s, order, end, steps) in
+        [(0, 8.0, 4.0, 8), (3, 5.0, 4.0, 32), (5, 9.0, 4.0, 4), (7, 13.0, 8.0, 2), (9, 17.0, 16.0, 2)]
+    {
+        let error = |steps| error_of_decay::<f64>(s, end, steps, 1e-14);
+        let measured = (error(steps) / error(2 * steps)).log2();
+        assert!((measured - order).abs() < 0.05 * order, "{s} stages: {measured}");
+        // What is forgotten decays with the solution: the roundings of the steps in one unit of time are left.
+        let many = 64 * steps;
+        let left = (f64::from(many) / end + 8.0) * f64::UNIT_ROUNDOFF * (-end).exp();
+        assert!(error(many) <= 2.0 * left, "{s} stages: {}", error(many));
     }
 }
 
