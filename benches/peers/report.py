@@ -67,7 +67,7 @@ def table(rows: list[tuple[Run, float]], problems: list[Problem]) -> str:
 
 
 def slopes(rows: list[tuple[Run, float]], problems: list[Problem]) -> str:
-    """d ln error / d ln rtol of ours by least squares over all tolerances whose error is above round-off, in Markdown."""
+    """d ln error / d ln rtol of ours, by least squares over the tolerances whose error is no round-off, in Markdown."""
     columns = [(method, precision) for precision in ROUNDOFF for method in OURS]
     names = [f"{method.removeprefix('implicit_bias ')}, {precision}" for method, precision in columns]
     lines = [f"| problem | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
