@@ -30,18 +30,24 @@ if TYPE_CHECKING:
     from ._saddles import SaddleToSaddle, saddle_to_saddle
     from ._scale_to_l1 import ScaleToL1, scale_to_l1
     from ._sweep import SweepInterrupted, SweepResult, sweep
+    from ._tangent_kernel import KernelLimit, kernel_distance, kernel_limit, parameter_movement, tangent_kernel
 
 #: Loaded when first asked for, from the module named here or as one: half of the time to import the package, and a
 #: program that finds one limit needs none of it.
 _LATER = {
+    "KernelLimit": "_tangent_kernel",
     "SaddleToSaddle": "_saddles",
     "ScaleToL1": "_scale_to_l1",
     "SweepInterrupted": "_sweep",
     "SweepResult": "_sweep",
+    "kernel_distance": "_tangent_kernel",
+    "kernel_limit": "_tangent_kernel",
+    "parameter_movement": "_tangent_kernel",
     "plot": None,
     "saddle_to_saddle": "_saddles",
     "scale_to_l1": "_scale_to_l1",
     "sweep": "_sweep",
+    "tangent_kernel": "_tangent_kernel",
     "warp": None,
 }
 
@@ -56,6 +62,7 @@ __all__ = [
     "FullyConnectedNetwork",
     "HyperbolicEntropy",
     "KKTReport",
+    "KernelLimit",
     "LeakyReLUNetwork",
     "Limit",
     "LimitPath",
@@ -73,13 +80,17 @@ __all__ = [
     "citation",
     "datasets",
     "gradient_flow",
+    "kernel_distance",
+    "kernel_limit",
     "limit",
     "limit_path",
+    "parameter_movement",
     "plot",
     "saddle_to_saddle",
     "scale_to_l1",
     "special",
     "sweep",
+    "tangent_kernel",
     "warp",
 ]
 

@@ -1,6 +1,6 @@
 """The diagonal network: its weights at time 0, and what the core is asked about them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -269,6 +269,23 @@ class DiagonalNetwork(Network):
         found = _core.diagonal_check_kkt(X, y, self.start, beta=beta, n_jobs=n_jobs, y_low=y_low, beta_low=beta_low)
         return KKTReport(**found)
 
+    def _start_weights(self) -> tuple[Parameters, float]:
+        magnitude = np.broadcast_to(self.log_magnitude, self.n_features)
+        top = float(magnitude.max())
+        with np.errstate(under="ignore"):
+            share = np.exp(magnitude - top)
+            return Parameters(*(share * w for w in (self.u_plus, self.v_plus, self.u_minus, self.v_minus))), top
+
+    def _tangent_features(self, X: Array, weights: Sequence[Array]) -> tuple[Array, Callable[[Array], Array]]:
+        size = _size(weights)
+        return X * size, lambda step: size * step
+
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        return np.asarray((X * _size(weights) ** 2) @ Z.T)
+
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        return np.asarray(X @ self.beta0)
+
     @classmethod
     def _limit_path(cls, nets: Sequence[Network], X: Array, y: Array, options: LimitOptions) -> LimitPath:
         # Neighbours in ln kappa help each other; another network among them helps nobody.
@@ -278,6 +295,12 @@ class DiagonalNetwork(Network):
         if len(starts) < len(nets):
             return super()._limit_path(nets, X, y, options)
         return LimitPath._from_core(_core.diagonal_limit_path(X, y, starts, **options))
+
+
+def _size(weights: Sequence[Array]) -> Array:
+    """The norm of the four weights of every coordinate."""
+    u_plus, v_plus, u_minus, v_minus = weights
+    return np.hypot(np.hypot(u_plus, v_plus), np.hypot(u_minus, v_minus))
 
 
 def _frozen(weights: Array) -> Array:

@@ -1,6 +1,7 @@
 """The fully connected linear network: its weights at time 0, and what the core and theory are asked about them."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -229,6 +230,19 @@ class FullyConnectedNetwork(Neurons):
 
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         return _fully_connected_limit.limit(self, X, y, options)
+
+    def _tangent_features(self, X: Array, weights: Sequence[Array]) -> tuple[Array, Callable[[Array], Array]]:
+        # H⁻¹ = ‖a‖² I + WᵀW.
+        a, W = weights
+        outer, d = float(np.linalg.norm(a)), self.n_features
+        return np.hstack([outer * X, X @ W.T]), lambda step: outer * step[:d] + W.T @ step[d:]
+
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        a, W = weights
+        return np.asarray(float(a @ a) * (X @ Z.T) + (X @ W.T) @ (Z @ W.T).T)
+
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        return np.asarray(X @ self.beta0)
 
     def _check_kkt(
         self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None

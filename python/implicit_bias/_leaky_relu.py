@@ -1,6 +1,7 @@
 """The leaky-ReLU network: its weights at time 0, and what the core is asked about them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -207,6 +208,19 @@ class LeakyReLUNetwork(Neurons):
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return _leaky_relu_limit.limit(self, X, y, options)
+
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        a, W = weights
+        inputs, others = X @ W.T, Z @ W.T
+        slopes, more = (np.where(p >= 0.0, 1.0, self.slope) for p in (inputs, others))
+        return np.asarray((slopes * inputs) @ (more * others).T + ((slopes * a**2) @ more.T) * (X @ Z.T))
+
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        a, W = weights
+        inputs = X @ W.T
+        with np.errstate(over="ignore", under="ignore"):
+            unit = np.exp(log_unit)
+            return np.asarray((unit * np.where(inputs >= 0.0, inputs, self.slope * inputs)) @ (unit * a))
 
     def _check_kkt(
         self, X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None = None

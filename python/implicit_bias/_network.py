@@ -121,6 +121,25 @@ class Network(ABC):
     ) -> KKTReport:
         """How far a predictor is from the end; in double-double `low` is the rest of `y` and of `beta`."""
 
+    #: Weights times c have the tangent kernel times c to this.
+    _tangent_degree = 2
+
+    @abstractmethod
+    def _start_weights(self) -> tuple[Sequence[Array], float]:
+        """The weights at time 0, in the order of `_parameters`, in a unit that makes them floats; and its logarithm."""
+
+    @abstractmethod
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        """Products of the gradients of the outputs at the samples X with those at Z."""
+
+    @abstractmethod
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        """Outputs at the samples X."""
+
+    def _tangent_features(self, X: Array, weights: Sequence[Array]) -> tuple[Array, Callable[[Array], Array]] | None:
+        r"""Of a model linear in x, :math:`XL`, :math:`H^{-1} = LL^\top`, and :math:`z \mapsto Lz`; None of others."""
+        return None
+
     @classmethod
     def _limit_path(cls, nets: "Sequence[Network]", X: Array, y: Array, options: LimitOptions) -> LimitPath:
         """The ends of many starts; one by one, unless a model knows better."""

@@ -137,6 +137,9 @@ class Neurons(Network):
             unit = np.exp(self.log_magnitude)
             return np.asarray(unit * self.a), np.asarray(unit * self.W)
 
+    def _start_weights(self) -> tuple[NeuronParameters, float]:
+        return NeuronParameters(self.a, self.W), self.log_magnitude
+
     def _end_asked(self, X: Array, y: Array, options: FlowOptions) -> Array | None:
         """Where the observable "distance" is measured from; a ValueError where "potential" has no theorem."""
         if "potential" in options["observables"]:

@@ -282,7 +282,7 @@ def test_a_relu_sample_that_no_neuron_sees_ends_at_a_saddle_with_the_rest_fitted
     assert flow.status == "saddle"
     assert not flow.success
     a, W = (rows[-1] for rows in flow.parameters)
-    # A run that rests ends when what weights could still fit is 1e-10 of the residual (rust/flow/leaky_relu/stopping.rs).
+    # A run that rests ends when what weights could still fit is 1e-10 of the residual.
     assert np.abs(y - outputs(net, X, a, W) - [0.0, 1.0]).max() <= 1e-10
     dead = ib.limit(net, X, y)
     assert dead.status == "saddle"

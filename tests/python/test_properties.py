@@ -718,6 +718,42 @@ def a_network_of_neurons_has_a_flow_of_numbers_or_says_why_not(
         assert (np.diff(flow.t) > 0.0).all()
 
 
+# ----------------------------------------------------------------------------------------------------- tangent kernels
+
+
+@law(
+    "tangent_kernel", "kernel_limit", "KernelLimit", "KernelLimit.predict", "kernel_distance", "parameter_movement",
+    examples=80, data=extremes.data(), seed=st.integers(0, 2**32),
+    model=st.sampled_from(["diagonal", "linear", "leaky"]),
+    log_magnitude=st.sampled_from([0.0, -5.0, -400.0, -1e6, 30.0, 300.0]),
+)  # fmt: skip
+def a_tangent_kernel_is_symmetric_and_what_is_made_of_it_is_numbers_or_says_why_not(data, seed, model, log_magnitude):
+    X, y = data
+    random = np.random.default_rng(seed)
+    if model == "diagonal":
+        net = ib.DiagonalNetwork(*random.standard_normal((4, X.shape[1])), log_magnitude)
+    else:
+        weights = random.standard_normal(2), random.standard_normal((2, X.shape[1]))
+        more = {} if model == "linear" else {"slope": 0.3}
+        kind = ib.FullyConnectedNetwork if model == "linear" else ib.LeakyReLUNetwork
+        net = kind(*weights, log_magnitude=log_magnitude, **more)
+    kernel = ib.tangent_kernel(net, X)
+    assert not np.isnan(kernel).any()
+    assert np.array_equal(np.isfinite(kernel), np.isfinite(kernel.T))
+    end = refused(ib.kernel_limit, net, X, y)
+    if end is not None:
+        assert np.isfinite(end.residual).all()
+        assert end.beta is None or np.isfinite(end.beta).all()
+        assert np.isfinite(end.predict(X)).all()
+    flow = refused(ib.gradient_flow, net, X, y, max_seconds=1.0)
+    if flow is not None:
+        movement = ib.parameter_movement(flow)
+        assert movement[0] == 0.0
+        assert (movement >= 0.0).all()
+        distance = refused(ib.kernel_distance, flow)
+        assert distance is None or ((distance >= 0.0) & (distance <= 2.0)).all()
+
+
 # --------------------------------------------------------------------------------------------------------- all of them
 
 
