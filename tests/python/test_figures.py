@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import implicit_bias as ib
 from implicit_bias import datasets
 from implicit_bias._cli import app
-from implicit_bias._figures import flow_against_limit, shape_and_scale
+from implicit_bias._figures import flow_against_limit, kernel_and_rich, shape_and_scale, shape_of_w0
 from implicit_bias._figures.gradient_descent import gradient_descent
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "published.json").read_text())
@@ -323,3 +323,42 @@ def test_the_slides_of_a_neuron_are_those_of_the_reference(tmp_path):
     assert table["a"][row] == pytest.approx(float(point["a"]), rel=1e-11)
     p = np.array(case["X"]) @ [float(w) for w in point["w"]]
     np.testing.assert_allclose([table[f"p_{n}"][row] for n in range(3)], p, rtol=1e-10)
+
+
+def test_a_tied_network_goes_from_the_least_l1_norm_to_the_least_l2_norm_as_its_scale_grows(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_and_rich, "DRAWS", 1)
+    monkeypatch.setattr(kernel_and_rich, "SCALES", np.logspace(-5.0, 1.0, 13))
+    _, table = drawn(tmp_path, "kernel-and-rich")
+    # Excess norms are least at their own end, and move one way.
+    assert (np.diff(table["excess_l1"]) > -1e-12).all()
+    assert (np.diff(table["excess_l2"]) < 1e-12).all()
+    assert 0.0 < table["excess_l1"][0] < 0.01
+    assert abs(table["excess_l2"][-1]) < 1e-9
+    # Woodworth et al., Theorem 2: an α of that size has its ℓ2 norm within 1 + ε squared.
+    data = datasets.sparse_regression(100, 1000, 5, noise_std=0.1, seed=0)
+    short = np.linalg.norm(ib.baselines.min_l2_norm(data.X, data.y))
+    for epsilon in (0.1, 0.5, 2.0):
+        enough = table["scale"] >= np.sqrt(2.0 * (1.0 + epsilon) * (1.0 + 2.0 / epsilon) * short)
+        assert enough.any()
+        assert ((1.0 + table["excess_l2"][enough]) ** 2 <= 1.0 + epsilon).all()
+    # The truth is sparse: the rich end finds it, the kernel end nearly nothing of it.
+    assert table["population_error"][0] < 1.5 * table["min_l1_error"][0] < 0.05
+    np.testing.assert_allclose(table["population_error"][-1], table["min_l2_error"][-1], rtol=1e-6)
+    assert table["population_error"][-1] > 0.7 * table["zero_error"][-1]
+
+
+def test_the_shape_of_the_start_decides_the_kernel_regime_and_is_forgotten_in_the_rich_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(shape_of_w0, "LOG10_SCALES", np.array([-300.0, -30.0, -3.0, 3.0]))
+    _, table = drawn(tmp_path, "shape-of-w0")
+    data = datasets.sparse_regression(100, 1000, 5, noise_std=0.1, seed=0)
+    for ratio in shape_of_w0.RATIOS:
+        here = table["ratio"] == ratio
+        # Theorem 1 for α → ∞: argmin Σ β²/w₀², by its normal equations. The next term is (β/(2α²w₀²))²/6 of it: 1e-12.
+        w0 = shape_of_w0.weights(data, ratio)
+        beta = w0**2 * (data.X.T @ np.linalg.solve((data.X * w0**2) @ data.X.T, data.y))
+        np.testing.assert_allclose(table["population_error"][here][-1], ((beta - data.beta_true) ** 2).sum(), rtol=1e-8)
+        # The excess over basis pursuit falls exponentially with ln(1/α); 690 of it leave nothing to be seen.
+        assert abs(table["excess_l1"][here][0]) < 1e-9
+    rich, kernel = (table["population_error"][at::4] for at in (0, 3))
+    assert np.ptp(kernel) > 0.5
+    assert np.ptp(rich) < 1e-6

@@ -2,12 +2,14 @@
 
 from . import (
     flow_against_limit,
+    kernel_and_rich,
     leaky_relu,
     neuron_contours,
     neuron_flow_against_limit,
     neuron_q,
     saddle_to_saddle,
     shape_and_scale,
+    shape_of_w0,
     warp,
 )
 from .page import Draw
@@ -22,4 +24,6 @@ FIGURES: dict[str, Draw] = {
     "leaky-relu": leaky_relu.draw,
     "warp": warp.draw,
     "saddle-to-saddle": saddle_to_saddle.draw,
+    "kernel-and-rich": kernel_and_rich.draw,
+    "shape-of-w0": shape_of_w0.draw,
 }
