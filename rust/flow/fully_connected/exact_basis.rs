@@ -141,20 +141,13 @@ mod tests {
     use super::super::tests::Random;
     use super::*;
 
-    fn row(split: &Split, k: usize) -> Vec<DoubleDouble> {
-        let one: Vec<_> = (0..split.count()).map(|j| DoubleDouble::from(f64::from(u8::from(j == k)))).collect();
-        let mut out = vec![DoubleDouble::ZERO; split.width()];
-        split.combine(&one, &mut out);
-        out
-    }
-
     /// Entries of `X − U S Vᵀ`, and of `UᵀU − I` and `VᵀV − I`, in units of 2^-104.
     fn defects(x: Rows<'_>, basis: &ExactBasis) -> (f64, f64) {
         let rank = basis.sigma.len();
         let mut most: (f64, f64) = (0.0, 0.0);
         for n in 0..x.n() {
             // Row n of U S V^T.
-            let of_row: Vec<DoubleDouble> = (0..rank).filter_map(|k| row(&basis.u, k).get(n).copied()).collect();
+            let of_row: Vec<DoubleDouble> = (0..rank).filter_map(|k| basis.u.row(k).nth(n)).collect();
             let modes: Vec<DoubleDouble> = (0..rank)
                 .map(|j| {
                     let off = (0..rank).map(|k| of_row[k].mul_f64(basis.coupling[k * rank + j]));
@@ -166,7 +159,7 @@ mod tests {
             most.0 = row.iter().zip(x.row(n)).fold(most.0, |most, (there, x)| most.max(there.add_f64(-x).high.abs()));
         }
         for split in [&basis.u, &basis.v] {
-            let rows: Vec<Vec<DoubleDouble>> = (0..rank).map(|k| row(split, k)).collect();
+            let rows: Vec<Vec<DoubleDouble>> = (0..rank).map(|k| split.row(k).collect()).collect();
             for (j, k) in (0..rank).flat_map(|j| (0..rank).map(move |k| (j, k))) {
                 let off = DoubleDouble::inner_product(&rows[j], &rows[k]).add_f64(-f64::from(u8::from(j == k)));
                 most.1 = most.1.max(off.high.abs());
@@ -186,14 +179,14 @@ mod tests {
                 // Rows at 10^-3, 10^-6, … of the first: condition numbers up to 10^18 at least.
                 data.chunks_exact_mut(d)
                     .enumerate()
-                    .for_each(|(k, row)| row.iter_mut().for_each(|x| *x *= 0.001_f64.powi(k as i32)));
+                    .for_each(|(k, row)| row.iter_mut().for_each(|x| *x *= 0.001_f64.powf(k as f64)));
             } else if kind == 3 {
                 // A row that is the sum of two to sixteen digits.
                 (0..d).for_each(|k| data[2 * d + k] = (data[k] + data[d + k]) / 3.0);
             }
             let Some(x) = Rows::new(&data, n, d) else { panic!("shape") };
             let basis = ExactBasis::of(x);
-            let expected = n.min(d) - usize::from(kind == 1);
+            let expected = d.min(n - usize::from(kind == 1));
             if kind != 2 {
                 assert_eq!(basis.sigma.len(), expected, "{n} x {d}, {kind}");
             }

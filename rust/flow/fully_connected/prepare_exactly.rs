@@ -6,7 +6,7 @@
 
 use super::exact_basis::ExactBasis;
 use super::fold::{Folded, Rotation};
-use super::modes::Modes;
+use super::modes::{Modes, Work};
 use super::prepare::{Prepared, most, units_of};
 use super::problem::Problem;
 use super::split::Split;
@@ -24,26 +24,21 @@ pub(super) fn of(problem: &Problem<'_>, keep: bool) -> Prepared<DoubleDouble> {
     let (units, own) = units_of(problem);
     let data: Vec<f64> = x.data().iter().map(|x| times_power(*x, -units.data)).collect();
     let basis = ExactBasis::of(Rows::from_parts(&data, x.n(), x.d()));
-    let folded = fold(&basis, &scaled(neurons.outer(), -own), &scaled(neurons.hidden(), -own), keep);
+    let in_units = |part: &[f64]| part.iter().map(|w| times_power(*w, -own)).collect::<Vec<_>>();
+    let hidden = Split::from_parts(in_units(neurons.w), neurons.w_low.map_or_else(Vec::new, in_units), x.d());
+    let folded = fold(&basis, &scaled(neurons.outer(), -own), &hidden, keep);
     let log_start = neurons.log() + DoubleDouble::LN_2.mul_f64(f64::from(own - units.weights));
     let factor = log_start.exp();
     let outside: Vec<DoubleDouble> = folded.outside.iter().map(|w| *w * factor).collect();
     let y = scaled(problem.targets(), -units.targets());
-    let solid = solid(&basis);
-    let (targets, rest) = project(&basis, &y);
     let errors = PROJECTION_ERRORS * x.n() as f64 * DoubleDouble::UNIT_ROUNDOFF * most(&y).high;
-    let mut fitted = targets.clone();
-    fitted[solid..].fill(DoubleDouble::ZERO);
-    let mut reached = vec![DoubleDouble::ZERO; x.n()];
-    basis.u.combine(&fitted, &mut reached);
-    // Out of reach are directions that X does not have, and those that it has by the rounding of its entries.
-    let beyond = most(&rest).high > errors || most(&targets[solid..]).high > errors;
-    let modes = Modes::coupled(&basis.sigma, &basis.coupling, targets, x.n() as f64, solid);
+    let Projected { modes, fitted, rest } = Projected::of(&basis, &y);
+    let rest = if most(&rest).high > errors { rest } else { Vec::new() };
     Prepared {
         outside: outside.iter().any(|w| w.high != 0.0).then(|| Split::new(&outside, x.d())),
-        end: if beyond { Status::LeastSquares } else { Status::Converged },
-        size: most(&reached).high,
-        rest: if most(&rest).high > errors { rest } else { Vec::new() },
+        end: if rest.is_empty() { Status::Converged } else { Status::LeastSquares },
+        size: most(&fitted).high,
+        rest,
         basis,
         modes,
         units,
@@ -64,31 +59,69 @@ fn solid(basis: &ExactBasis) -> usize {
     (0..basis.sigma.len()).take_while(|k| size(*k) > longer * f64::EPSILON * size(0)).count()
 }
 
-/// `Uᵀy` and what is left of y.
-fn project(basis: &ExactBasis, y: &[DoubleDouble]) -> (Vec<DoubleDouble>, Vec<DoubleDouble>) {
-    let (mut targets, mut fitted) = (vec![DoubleDouble::ZERO; basis.u.count()], vec![DoubleDouble::ZERO; y.len()]);
-    if basis.u.count() > 0 {
-        basis.u.apply(y, &mut targets);
-        basis.u.combine(&targets, &mut fitted);
+/// y without the part that cannot be fitted, and that part.
+struct Projected {
+    modes: Modes<DoubleDouble>,
+    fitted: Vec<DoubleDouble>,
+    rest: Vec<DoubleDouble>,
+}
+
+impl Projected {
+    /// A mode of round-off has no more of y than the others leave it, `y = S q` with `q` of least squares in the others: it would
+    /// move by a rounding of the data in a time scale, for ever, and all other residuals would follow it at that distance.
+    fn of(basis: &ExactBasis, y: &[DoubleDouble]) -> Self {
+        let (rank, n, solid) = (basis.u.count(), y.len(), solid(basis));
+        let (mut targets, mut fitted) = (vec![DoubleDouble::ZERO; rank], vec![DoubleDouble::ZERO; n]);
+        if rank > 0 {
+            basis.u.apply(y, &mut targets);
+        }
+        if solid < rank {
+            targets = reached(&Modes::coupled(&basis.sigma, &basis.coupling, targets, n as f64, solid));
+        }
+        if rank > 0 {
+            basis.u.combine(&targets, &mut fitted);
+        }
+        let rest = y.iter().zip(&fitted).map(|(y, fitted)| *y - *fitted).collect();
+        Self { modes: Modes::coupled(&basis.sigma, &basis.coupling, targets, n as f64, solid), fitted, rest }
     }
-    (targets, y.iter().zip(&fitted).map(|(y, fitted)| *y - *fitted).collect())
+}
+
+/// `S q` of the `q` of least squares in the modes that a run waits for. Their systems are diagonal but for the coupling, and
+/// every refinement gains what that is below σ.
+fn reached(modes: &Modes<DoubleDouble>) -> Vec<DoubleDouble> {
+    let mut work = Work::new(modes.rank());
+    let mut last = f64::INFINITY;
+    loop {
+        modes.residual_waited_for(&mut work);
+        let size = most(&work.r).high;
+        // Not `size < last`: what is not a number ends it as well.
+        if !(size < 0.5 * last) {
+            break;
+        }
+        last = size;
+        for ((q, r), sigma) in work.q.iter_mut().zip(&work.r).zip(&modes.sigma).take(modes.solid) {
+            *q += *r / *sigma;
+        }
+    }
+    modes.residual(&mut work);
+    modes.targets.iter().zip(&work.r).map(|(y, r)| *y - *r).collect()
 }
 
 /// The neurons `a`, `w` (m × d), as few of them as there can be.
-fn fold(basis: &ExactBasis, a: &[DoubleDouble], w: &[DoubleDouble], keep: bool) -> Folded<DoubleDouble> {
+fn fold(basis: &ExactBasis, a: &[DoubleDouble], w: &Split, keep: bool) -> Folded<DoubleDouble> {
     let (rank, d, m) = (basis.v.count(), basis.v.width(), a.len());
     let width = 1 + rank;
     let mut z = Vec::with_capacity(m * width);
     let mut c = vec![DoubleDouble::ZERO; rank];
-    for (a, w) in a.iter().zip(w.chunks_exact(d)) {
+    for (i, a) in a.iter().enumerate() {
         if rank > 0 {
-            basis.v.apply(w, &mut c);
+            basis.v.apply(&w.row(i).collect::<Vec<_>>(), &mut c);
         }
         z.push(*a);
         z.extend_from_slice(&c);
     }
     if m <= width {
-        let outside = without_span(basis, w.to_vec(), &z);
+        let outside = without_span(basis, (0..m).flat_map(|i| w.row(i)).collect(), &z);
         return Folded { z, outside, m, rotation: Rotation::Identity };
     }
     let columns = (0..m * width).map(|k| z[k % m * width + k / m]).collect();
@@ -102,9 +135,8 @@ fn fold(basis: &ExactBasis, a: &[DoubleDouble], w: &[DoubleDouble], keep: bool) 
     let unit = (0..qr.rank() * qr.rank()).map(|k| DoubleDouble::from(f64::from(u8::from(k / few == k % few))));
     let mut q = qr.basis_times(&unit.collect::<Vec<_>>());
     q.resize(few * m, DoubleDouble::ZERO);
-    let weights = Split::new(w, d);
     let mut all = vec![DoubleDouble::ZERO; few * d];
-    weights.combine_many(&q, &mut all);
+    w.combine_many(&q, &mut all);
     let outside = without_span(basis, all, &z);
     let columns = || (0..few * m).map(|k| q[k % few * m + k / few].high).collect();
     Folded { z, outside, m: few, rotation: Rotation::Columns(if keep { columns() } else { Vec::new() }) }

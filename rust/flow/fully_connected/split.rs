@@ -10,6 +10,7 @@ pub(super) struct Split {
     count: usize,
     width: usize,
     high: Vec<f64>,
+    /// Empty if all of them are 0.
     low: Vec<f64>,
 }
 
@@ -17,7 +18,18 @@ impl Split {
     /// From entries row after row.
     pub(super) fn new(entries: &[DoubleDouble], width: usize) -> Self {
         let (high, low) = entries.iter().map(|entry| (entry.high, entry.low)).unzip();
-        Self { count: entries.len().checked_div(width).unwrap_or(0), width, high, low }
+        Self::from_parts(high, low, width)
+    }
+
+    /// From the high and the low parts of entries; no low parts are 0.
+    pub(super) fn from_parts(high: Vec<f64>, low: Vec<f64>, width: usize) -> Self {
+        Self { count: high.len().checked_div(width).unwrap_or(0), width, high, low }
+    }
+
+    /// The entries of a row.
+    pub(super) fn row(&self, k: usize) -> impl Iterator<Item = DoubleDouble> {
+        let low = |i: usize| self.low.get(i).copied().unwrap_or(0.0);
+        (k * self.width..(k + 1) * self.width).map(move |i| DoubleDouble { high: self.high[i], low: low(i) })
     }
 
     /// How many rows.
@@ -38,6 +50,9 @@ impl Split {
     /// Inner products of `v` with every row. The low parts, 2^-53 of the high ones, need no more than binary64.
     pub(super) fn apply(&self, v: &[DoubleDouble], out: &mut [DoubleDouble]) {
         self.high().apply(v, out);
+        if self.low.is_empty() {
+            return;
+        }
         let (highs, mut rest) = (highs(v), vec![0.0; out.len()]);
         Rows::from_parts(&self.low, self.count, self.width).apply(&highs, &mut rest);
         out.iter_mut().zip(rest).for_each(|(out, rest)| *out = out.add_f64(rest));
@@ -46,6 +61,9 @@ impl Split {
     /// `Σ_k w_k row_k`.
     pub(super) fn combine(&self, w: &[DoubleDouble], out: &mut [DoubleDouble]) {
         self.high().apply_transposed(w, out);
+        if self.low.is_empty() {
+            return;
+        }
         let (highs, mut rest) = (highs(w), vec![0.0; out.len()]);
         Rows::from_parts(&self.low, self.count, self.width).apply_transposed(&highs, &mut rest);
         out.iter_mut().zip(rest).for_each(|(out, rest)| *out = out.add_f64(rest));
