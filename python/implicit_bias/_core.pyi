@@ -31,6 +31,7 @@ __all__ = [
     "dq_neuron",
     "fully_connected_flow",
     "fully_connected_parameters",
+    "fully_connected_reach",
     "leaky_relu_flow",
     "leaky_relu_parameters",
     "log_ab_from_kappa",
@@ -92,6 +93,11 @@ class _KKT(TypedDict):
     backward_error: _Array
     multipliers: _Array
     multipliers_low: _Array | None
+
+class _Reach(TypedDict):
+    residual: _Array
+    feasibility: float
+    stationarity: float
 
 class _NeuronReport(TypedDict):
     multipliers: _Array
@@ -255,6 +261,9 @@ def fully_connected_flow(
     save_beta: bool,
     progress: Callable[[float, float, int, float], None] | None,
     n_jobs: int,
+    precision: str = "double",
+    y_low: _Array | None = None,
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
 ) -> _Flow: ...
 def fully_connected_parameters(
     X: _Array,
@@ -262,7 +271,19 @@ def fully_connected_parameters(
     start: tuple[_Array, _Array, float],
     states: _Array,
     n_jobs: int,
+    precision: str = "double",
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
 ) -> tuple[_Array, _Array]: ...
+def fully_connected_reach(
+    X: _Array,
+    y: _Array,
+    y_low: _Array,
+    start: tuple[_Array, _Array, float],
+    start_low: tuple[_Array | None, _Array | None, float] | None,
+    beta: _Array,
+    beta_low: _Array,
+    n_jobs: int,
+) -> _Reach: ...
 def leaky_relu_flow(
     X: _Array,
     y: _Array,

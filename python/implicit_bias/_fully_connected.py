@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _fully_connected_limit
+from . import _core, _fully_connected_limit, _neuron_start
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _polar
@@ -215,11 +215,36 @@ class FullyConnectedNetwork(Neurons):
             found["path"] = np.dstack([outer[:, :, None], hidden.reshape(-1, *self.W.shape)])
         return found
 
+    def _integrate_exactly(
+        self, X: Array, y: tuple[Array, Array], options: FlowOptions, max_events: int | None
+    ) -> "_core._Flow":
+        if "potential" in options["observables"]:
+            self.potential()
+        return _core.fully_connected_flow(
+            X,
+            y[0],
+            self._start,
+            end=None,
+            precision="double-double",
+            y_low=y[1],
+            start_low=_neuron_start.rests(self),
+            **options,
+        )
+
     def _parameters(self, flow: "Flow") -> NeuronParameters:
         path = flow._path
         if path.ndim == 3:
             return NeuronParameters(path[:, :, 0].copy(), path[:, :, 1:].copy())
-        found = _core.fully_connected_parameters(flow._X, flow._y, self._start, states=path, n_jobs=check.jobs(None))
+        exactly = flow.beta_low is not None
+        found = _core.fully_connected_parameters(
+            flow._X,
+            flow._y,
+            self._start,
+            states=path,
+            n_jobs=check.jobs(None),
+            precision="double-double" if exactly else "double",
+            start_low=_neuron_start.rests(self) if exactly else None,
+        )
         return NeuronParameters(*found)
 
     def _conserved(self, flow: "Flow") -> Balancedness:

@@ -2,7 +2,7 @@
 
 One neuron, and a balanced network, which is one: the closed form of `NeuronPotential.interpolate`. Few lines of linear
 algebra, dominated by one SVD that NumPy does as well: a second road through the core would be a copy. Other networks,
-and signs that the start does not decide: by integration in the core.
+and signs that the start does not decide: by integration in the core. To thirty digits the algebra is the core's.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import _core, _neuron_double_double
+from . import _core, _neuron_double_double, _neuron_start
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _ratio
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Tolerances of an end that is found by integration: the part of β outside of the span is as accurate as that.
 END_RTOL, END_TOL = 1e-13, 1e-13
+#: The same to thirty digits, where nothing is taken out afterwards.
+EXACT_RTOL, EXACT_TOL = 1e-30, 1e-31
 #: Tolerances where only a sign is wanted, or whether the flow leaves 0: decided once the loss is below that of β = 0,
 #: for it never grows again. So it is where every residual is below 1e-3 of the largest target, up to a million samples.
 SIGN_RTOL, SIGN_TOL = 1e-9, 1e-3
@@ -71,17 +73,16 @@ def potential(one: "OneNeuron", sign: float) -> NeuronPotential:
 
 def limit(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOptions) -> Limit:
     """By the theorem where there is one, by integration elsewhere."""
-    one, low = net._one_neuron, options.get("y_low")
+    low = options.get("y_low")
+    one = _one_neuron(net, exactly=low is not None)
     if one is None:
-        if low is not None:
-            raise _neuron_double_double.unavailable(f"{net.a.size} neurons that are not one")
         return _by_integration(net, X, y, options)
     sign, how = 1.0, ""
     if _undecided(one, X, y):
         end = _integrated(net, X, y, options, SIGN_RTOL, SIGN_TOL)
         status = Status(end["status"])
         if not status.at_the_end:
-            return _report(net, X, y, end["beta"][-1], status, message_of_limit(status), end["stats"], None)
+            return _of_flow(net, X, y, end, options, None)
         if one.delta < 0.0:
             sign = _final_sign(net, X, y, end, one)
             kept = "changes" if sign < 0.0 else "keeps"
@@ -101,14 +102,14 @@ def check_kkt(
     net: "FullyConnectedNetwork", X: Array, y: Array, beta: Array, n_jobs: int, low: tuple[Array, Array] | None
 ) -> KKTReport:
     """Stationarity by the theorem where there is one; elsewhere feasibility and the reach of the flow."""
-    one = net._one_neuron
+    one = _one_neuron(net, exactly=low is not None)
     if one is None:
-        if low is not None:
-            raise _neuron_double_double.unavailable(f"{net.a.size} neurons that are not one")
-        return _kkt(net, X, y, beta)
+        return _kkt(net, X, y, beta) if low is None else _kkt_exactly(net, X, (y, low[0]), (beta, low[1]), n_jobs)
     sign = 1.0
     if one.delta < 0.0 and _undecided(one, X, y):
         options = LimitOptions(bounds=False, tol=check.tol(None), n_jobs=n_jobs)
+        if low is not None:
+            options["y_low"] = low[0]
         sign = _final_sign(net, X, y, _integrated(net, X, y, options, SIGN_RTOL, SIGN_TOL), one)
     Q = potential(one, sign)
     if low is not None:
@@ -131,6 +132,12 @@ def check_kkt(
     )
 
 
+def _one_neuron(net: "FullyConnectedNetwork", *, exactly: bool) -> "OneNeuron | None":
+    """The one neuron that the start is, to all the digits that are asked for."""
+    one = net._one_neuron
+    return None if exactly and one is not None and not _neuron_double_double.is_one(net) else one
+
+
 def _signed(one: "OneNeuron", sign: float) -> float:
     """The sign of the outer weight at the end, from that relative to its first."""
     return sign * (1.0 if one.a >= 0.0 else -1.0)
@@ -151,6 +158,7 @@ def _undecided(one: "OneNeuron", X: Array, y: Array) -> bool:
 def _integrated(
     net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOptions, rtol: float, tol: float
 ) -> "_core._Flow":
+    low = options.get("y_low")
     how = FlowOptions(
         times=None,
         time_unit=1.0,
@@ -164,36 +172,49 @@ def _integrated(
         progress=None,
         n_jobs=options["n_jobs"],
     )
+    if low is not None:
+        return net._integrate_exactly(X, (y, low), how, None)
     return _core.fully_connected_flow(X, y, net._start, end=None, **how)
 
 
 def _final_sign(net: "FullyConnectedNetwork", X: Array, y: Array, end: "_core._Flow", one: "OneNeuron") -> float:
     """The sign of a at the end, times the one at the start."""
-    a, _ = _core.fully_connected_parameters(X, y, net._start, states=end["path"], n_jobs=1)
+    exactly = end.get("beta_low") is not None
+    a, _ = _core.fully_connected_parameters(
+        X,
+        y,
+        net._start,
+        states=end["path"],
+        n_jobs=1,
+        precision="double-double" if exactly else "double",
+        start_low=_neuron_start.rests(net) if exactly else None,
+    )
     return float(np.sign(a[-1, 0]) * (1.0 if one.a >= 0.0 else -1.0)) or 1.0
 
 
 def _by_integration(net: "FullyConnectedNetwork", X: Array, y: Array, options: LimitOptions) -> Limit:
-    end = _integrated(net, X, y, options, END_RTOL, END_TOL)
-    beta, status = end["beta"][-1], Status(end["status"])
-    if status.at_the_end:
+    low = options.get("y_low")
+    tolerances = (END_RTOL, END_TOL) if low is None else (EXACT_RTOL, EXACT_TOL)
+    end = _integrated(net, X, y, options, *tolerances)
+    if low is None and Status(end["status"]).at_the_end:
         # In the span of the samples the end is known: what is left of the residual is taken out at once.
-        span = Span.of(X, y)
-        beta = beta + span.least_norm(span.target - X @ beta)
-    return _report(net, X, y, beta, status, message_of_limit(status), end["stats"], options["tol"])
+        span, beta = Span.of(X, y), end["beta"][-1]
+        end["beta"][-1] = beta + span.least_norm(span.target - X @ beta)
+    return _of_flow(net, X, y, end, options, options["tol"])
 
 
-def _report(
-    net: "FullyConnectedNetwork",
-    X: Array,
-    y: Array,
-    beta: Array,
-    status: Status,
-    message: str,
-    stats: dict[str, int | float],
-    tol: float | None,
+def _of_flow(
+    net: "FullyConnectedNetwork", X: Array, y: Array, end: "_core._Flow", options: LimitOptions, tol: float | None
 ) -> Limit:
-    kkt = _kkt(net, X, y, beta)
+    """What the last row of a flow says of its end."""
+    beta, low, rest = end["beta"][-1], options.get("y_low"), None
+    status = Status(end["status"])
+    message = message_of_limit(status)
+    if low is None:
+        kkt = _kkt(net, X, y, beta)
+    else:
+        rest = end["beta_low"][-1]
+        kkt = _kkt_exactly(net, X, (y, low), (beta, rest), options["n_jobs"])
     if status is Status.ROUNDOFF_FLOOR and tol is not None and kkt.feasibility <= tol:
         status, message = Status.CONVERGED, Status.CONVERGED.message
     return Limit(
@@ -203,10 +224,11 @@ def _report(
         backward_error=kkt.backward_error,
         potential_value=None,
         kkt=kkt,
-        n_iter=int(stats["newton_systems"]),
+        n_iter=int(end["stats"]["newton_systems"]),
         status=status,
         message=message + "; no theorem gives a potential, the end was found by integrating the flow",
         success=status.at_the_end,
+        beta_low=rest,
     )
 
 
@@ -231,6 +253,22 @@ def _kkt(net: "FullyConnectedNetwork", X: Array, y: Array, beta: Array) -> KKTRe
         duality_gap=None,
         error_bound=None,
         backward_error=residual,
+        multipliers=None,
+        theorem=None,
+    )
+
+
+def _kkt_exactly(
+    net: "FullyConnectedNetwork", X: Array, y: tuple[Array, Array], beta: tuple[Array, Array], n_jobs: int
+) -> KKTReport:
+    """The same of a predictor of thirty digits."""
+    found = _core.fully_connected_reach(X, *y, net._start, _neuron_start.rests(net), *beta, n_jobs=n_jobs)
+    return KKTReport(
+        stationarity=found["stationarity"],
+        feasibility=found["feasibility"],
+        duality_gap=None,
+        error_bound=None,
+        backward_error=found["residual"],
         multipliers=None,
         theorem=None,
     )

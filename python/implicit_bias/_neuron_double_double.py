@@ -32,6 +32,11 @@ def unavailable(what: str) -> ValueError:
     )
 
 
+def is_one(net: "Neurons") -> bool:
+    """Whether the weights are those of one neuron to thirty digits."""
+    return net.shape is not None or _core.neuron_start(net._start) is not None
+
+
 def start_of(net: "Neurons") -> "_core._Neuron":
     """w(0) and delta; a ValueError for several neurons that are not one."""
     if net.shape is not None and net._orientation is not None:

@@ -9,7 +9,7 @@
 //! | `H = L Lᵀ`, its solves and its condition | [`Cholesky`] |
 //! | an orthonormal basis of the row space, its rank | [`RowBasis`] |
 //! | least squares, rows of any size | [`RowwiseQr`] |
-//! | a rotation that makes a matrix triangular | [`ThinQr`] |
+//! | a rotation that makes a matrix triangular | [`ThinQr`], in double-double [`ExactQr`] |
 //! | singular values and vectors | [`ThinSvd`] |
 //! | eigenvalues and vectors of a symmetric matrix | [`SymmetricEigen`] |
 //! | `(shift I − A) x = b` for many shifts, `A` symmetric | [`SymmetricTridiagonal`] |
@@ -33,6 +33,7 @@ mod blocks;
 mod cholesky;
 mod condition;
 mod dense_lu;
+mod exact_qr;
 mod few_vectors;
 mod gram;
 mod norm;
@@ -57,6 +58,7 @@ mod weighted_qr;
 pub use cholesky::Cholesky;
 pub(crate) use dense_lu::Lu;
 pub use dense_lu::ShiftedLu;
+pub use exact_qr::ExactQr;
 pub use gram::WeightedGram;
 pub(crate) use norm::norm;
 pub use qr::{RowBasis, ThinQr};

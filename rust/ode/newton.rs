@@ -179,10 +179,7 @@ impl<R: Real> Stages<R> {
         for i in 0..s {
             let slopes = &mut self.slopes[i * n..(i + 1) * n];
             for (a, z) in tableau.inverse[i * s..(i + 1) * s].iter().zip(self.z.chunks_exact(n)) {
-                let a = *a * inverse_h;
-                for (slope, z) in slopes.iter_mut().zip(z) {
-                    *slope -= a * *z;
-                }
+                R::add_multiple(-(*a * inverse_h), z, slopes);
             }
             for (k, modes) in self.modes[..s * n].chunks_exact_mut(n).enumerate() {
                 let weight = tableau.to_modes[k * s + i];

@@ -25,9 +25,20 @@ pub type WeightArrays<'py> = (
 /// The weights of a network of neurons as Python holds them: a (m), W (m × d) and the logarithm of their unit.
 pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>, f64);
 
+/// What binary64 leaves out of a start: of a (m), of W (m × d) and of the logarithm of their unit.
+pub type NeuronLows<'py> = (Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>, f64);
+
+/// A start together with its low parts.
+pub fn with_lows<'a>(start: Neurons<'a>, lows: Option<&'a NeuronLows<'_>>) -> PyResult<Neurons<'a>> {
+    let Some((a, w, log)) = lows else { return Ok(start) };
+    let a_low = a.as_ref().map(|a| a.as_slice()).transpose()?;
+    let w_low = w.as_ref().map(|w| w.as_slice()).transpose()?;
+    Ok(Neurons { a_low, w_low, log_magnitude_low: *log, ..start })
+}
+
 /// The start of a network of neurons.
 pub fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
-    Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
+    Ok(Neurons::new(start.0.as_slice()?, start.1.as_slice()?, start.2))
 }
 
 /// Weights at the times of some rows: a (T × m) and W (T × m × d).

@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::flow::{diagonal_distance_bound, diagonal_flow};
     #[pymodule_export]
-    use super::fully_connected::{fully_connected_flow, fully_connected_parameters};
+    use super::fully_connected::{fully_connected_flow, fully_connected_parameters, fully_connected_reach};
     #[pymodule_export]
     use super::leaky_relu::{leaky_relu_flow, leaky_relu_parameters};
     #[pymodule_export]

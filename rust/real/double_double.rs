@@ -242,6 +242,15 @@ impl Real for DoubleDouble {
     fn axpy(alpha: Self, x: &[f64], y: &mut [Self]) {
         products::axpy(alpha, x, y);
     }
+    fn inner_product(a: &[Self], b: &[Self]) -> Self {
+        products::inner(a, b)
+    }
+    fn add_multiple(alpha: Self, x: &[Self], y: &mut [Self]) {
+        products::add_multiple(alpha, x, y);
+    }
+    fn add_product(a: &[Self], x: &[Self], y: &mut [Self]) {
+        products::add_product(a, x, y);
+    }
 }
 
 #[cfg(test)]

@@ -90,6 +90,19 @@ pub trait Real:
     fn axpy_rows(alpha: &[Self; 8], x: &[&[f64]; 8], y: &mut [Self]) {
         alpha.iter().zip(x).for_each(|(alpha, x)| Self::axpy(*alpha, x, y));
     }
+    /// `Σ a_i b_i`. Same length.
+    #[must_use]
+    fn inner_product(a: &[Self], b: &[Self]) -> Self {
+        a.iter().zip(b).fold(Self::ZERO, |sum, (a, b)| sum + *a * *b)
+    }
+    /// `y += alpha x`, rounded after the product and after the sum. Same length.
+    fn add_multiple(alpha: Self, x: &[Self], y: &mut [Self]) {
+        x.iter().zip(y).for_each(|(x, y)| *y += alpha * *x);
+    }
+    /// `y += a∘x`, entry by entry, rounded alike. Same lengths.
+    fn add_product(a: &[Self], x: &[Self], y: &mut [Self]) {
+        a.iter().zip(x).zip(y).for_each(|((a, x), y)| *y += *a * *x);
+    }
 
     /// The exact conversion.
     #[must_use]

@@ -4,8 +4,10 @@
 use super::prepare::length;
 use super::units::peak;
 use crate::flow::Neurons;
-use crate::linalg::Rows;
+use crate::linalg::{Rows, norm};
+use crate::potential::double_double::neuron::NeuronPotential;
 use crate::potential::neuron;
+use crate::real::{DoubleDouble, Real};
 
 /// `Δ = aaᵀ − WWᵀ` counts as 0 below this many ulps of its terms.
 const ROUND_OFF: f64 = 64.0;
@@ -43,7 +45,7 @@ fn as_one_neuron(neurons: &Neurons<'_>, d: usize) -> Option<(f64, Vec<f64>)> {
 }
 
 /// The divergence as a function of β.
-pub(crate) type Divergence = Box<dyn Fn(&[f64]) -> f64>;
+pub(crate) type Divergence<R = f64> = Box<dyn Fn(&[R]) -> R>;
 
 /// That of a start of `d` features, if it has one.
 pub(crate) fn of(neurons: &Neurons<'_>, d: usize) -> Option<Divergence> {
@@ -62,4 +64,22 @@ pub(crate) fn of(neurons: &Neurons<'_>, d: usize) -> Option<Divergence> {
         let chord: f64 = beta.iter().zip(&start).map(|(b, b0)| (b / x - b0 / x0).powi(2)).sum();
         radial + neuron::gradient(x0, delta) * x * (0.5 * chord)
     }))
+}
+
+/// The same in double-double. A network is balanced where its weights are so to binary64: they are what was given.
+pub(super) fn exactly(neurons: &Neurons<'_>, d: usize) -> Option<Divergence<DoubleDouble>> {
+    as_one_neuron(neurons, d)?;
+    let unit = neurons.log().exp();
+    let (a, w) = (neurons.outer(), neurons.hidden());
+    let outer = norm(a.iter().copied());
+    let mut start = vec![DoubleDouble::ZERO; d];
+    for (a, w) in a.iter().zip(w.chunks_exact(d)) {
+        DoubleDouble::add_multiple(*a, w, &mut start);
+    }
+    // Of one neuron δ = (|a| − ‖w‖)(|a| + ‖w‖); of a balanced network 0.
+    let inner = if a.len() == 1 { norm(w.iter().copied()) } else { outer };
+    let delta = (outer - inner) * unit * ((outer + inner) * unit);
+    start.iter_mut().for_each(|beta| *beta = *beta * unit * unit);
+    let potential = NeuronPotential { delta, linear: None };
+    Some(Box::new(move |beta| potential.bregman(beta, &start)))
 }

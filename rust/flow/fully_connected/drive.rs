@@ -1,19 +1,21 @@
 //! The public entry: prepare, leave the start, integrate, hand back rows.
 
-use super::divergence;
 use super::escape::{Beginning, Escape};
-use super::prepare::{Prepared, SpanRows, length};
+use super::number::Number;
+use super::prepare::{Prepared, length};
 use super::problem::Problem;
 use super::raw;
+use super::shown::SpanRows;
 use super::span::SpanFlow;
 use super::stopping::Stopping;
 use super::units::peak;
 use crate::flow::Invalid;
 use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
-use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
+use crate::flow::outcome::{Flow, Method, Options, Precision, Stats, Status};
 use crate::flow::recorder::{Formula, Frame, Recorder};
 use crate::ode::{self, Action, Explicit, Observer, Radau, Step, integrate};
+use crate::real::DoubleDouble;
 use std::rc::Rc;
 
 /// Where no row is asked for, the residual is resolved that much more coarsely than β: a quarter fewer steps.
@@ -24,6 +26,8 @@ const SMOOTH: f64 = 1e-8;
 /// 300 of them, and a mild stiffness that keeps a step just inside the stability region (wide layers, one of which is far
 /// larger than the other) is not noticed by comparing slopes: 5,600 steps where the implicit method takes 40.
 const PATIENCE: u64 = 400;
+/// Steps of a method of order 8 are too many below this tolerance, stiff or not.
+const LEAST_FOR_ORDER_8: f64 = 1e-14;
 /// Logarithm of the largest weight whose square is a float.
 const LARGEST: f64 = 354.8;
 /// Something begins to be seen when a weight has moved by this.
@@ -42,9 +46,17 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
     }
+    match options.precision {
+        Precision::Double => in_span::<f64>(problem, options, monitor),
+        Precision::DoubleDouble => in_span::<DoubleDouble>(problem, options, monitor),
+    }
+}
+
+/// The flow in span coordinates, in the numbers `R`.
+fn in_span<R: Number>(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     let neurons = problem.neurons;
     let largest = neurons.log_magnitude + peak(neurons.a).max(peak(neurons.w)).ln();
-    let prepared = Prepared::of(problem, false);
+    let prepared = R::prepare(problem, false);
     if monitor.interrupted() {
         return Ok(Flow::interrupted(options));
     }
@@ -53,7 +65,8 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
         let expected = "such that the squares of the weights, in the units of y per unit of X, are floats";
         return Err(Invalid::Value { name: "log_magnitude", found: neurons.log_magnitude, expected });
     }
-    let rate = length(&prepared.modes.drive) + prepared.modes.largest_decay() * length(&state).powi(2);
+    let size = |v: &[R]| length(v).to_f64();
+    let rate = size(&prepared.modes.drive) + prepared.modes.largest_decay() * size(&state).powi(2);
     let clock = Clock::new(options.time_unit, prepared.units.time());
     if options.times.is_none() && rate > 0.0 {
         // A vanishing start takes longer, but no more than a few decades.
@@ -69,34 +82,37 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     let verdict =
         if prepared.modes.rank() == 0 { Some(prepared.end) } else { run.watch.stopping.judge_residual(&state) };
     run.watch.verdict = verdict;
-    let status =
-        if verdict.is_none() && run.watch.recorder.horizon() > 0.0 { run.go(&mut state) } else { Status::ReachedEnd };
+    let status = if verdict.is_none() && run.watch.recorder.horizon() > R::ZERO {
+        run.go(&mut state)
+    } else {
+        Status::ReachedEnd
+    };
     let Run { watch, stats, .. } = run;
     let Watch { recorder, mut rows, verdict, .. } = watch;
     Ok(recorder.finish(&mut rows, &state, verdict.unwrap_or(status), stats, Vec::new()))
 }
 
 /// One run.
-struct Run<'p, 'i> {
-    prepared: &'p Prepared,
+struct Run<'p, 'i, R: Number> {
+    prepared: &'p Prepared<R>,
     options: &'p Options<'p>,
-    watch: Watch<'p, 'i>,
+    watch: Watch<'p, 'i, R>,
     stats: Stats,
 }
 
-impl<'p, 'i> Run<'p, 'i> {
+impl<'p, 'i, R: Number> Run<'p, 'i, R> {
     fn new(
         problem: &'p Problem<'p>,
-        prepared: &'p Prepared,
+        prepared: &'p Prepared<R>,
         options: &'p Options<'p>,
-        recorder: Recorder<'p, 'i>,
-        start: &[f64],
+        recorder: Recorder<'p, 'i, R>,
+        start: &[R],
     ) -> Self {
         let watch = Watch {
             recorder,
-            rows: SpanRows { prepared, divergence: divergence::of(&problem.neurons, problem.x.d()) },
+            rows: SpanRows { prepared, divergence: R::divergence(problem) },
             stopping: Stopping::new(prepared, start, options.tol, options.times.is_none()),
-            offset: 0.0,
+            offset: R::ZERO,
             steps: 0,
             patience: u64::MAX,
             verdict: None,
@@ -105,7 +121,7 @@ impl<'p, 'i> Run<'p, 'i> {
     }
 
     /// From the start to the end; `state` becomes the last one. Why it ended, where the watch does not know better.
-    fn go(&mut self, state: &mut Vec<f64>) -> Status {
+    fn go(&mut self, state: &mut Vec<R>) -> Status {
         match Beginning::of(self.prepared) {
             Beginning::Stuck => {
                 self.watch.verdict = Some(Status::Saddle);
@@ -121,7 +137,8 @@ impl<'p, 'i> Run<'p, 'i> {
         // Data that are well conditioned are not stiff, and a step of the explicit method is the cheaper one by far. It
         // says when stability holds it back, and from there on the implicit one pays.
         let method = self.options.method;
-        if method != Method::Radau {
+        let few_digits = method == Method::Explicit || self.options.rtol >= LEAST_FOR_ORDER_8;
+        if method != Method::Radau && few_digits {
             self.watch.patience = if method == Method::Auto { PATIENCE } else { u64::MAX };
             let status = self.integrate(state, true);
             let tired = self.watch.patience == 0 && self.watch.verdict.is_none();
@@ -135,12 +152,13 @@ impl<'p, 'i> Run<'p, 'i> {
     }
 
     /// The linear phase in closed form. Some if the run is over before it is.
-    fn escape(&mut self, escape: &Escape, state: &mut [f64]) -> Option<Status> {
-        let formula: Formula = {
+    fn escape(&mut self, escape: &Escape<R>, state: &mut [R]) -> Option<Status> {
+        let formula: Formula<R> = {
             let escape = escape.clone();
-            Rc::new(move |t, state: &mut [f64]| escape.at(t, state))
+            Rc::new(move |t, state: &mut [R]| escape.at(t, state))
         };
-        let end = escape.end.min(self.watch.recorder.horizon());
+        let horizon = self.watch.recorder.horizon();
+        let end = if escape.end < horizon { escape.end } else { horizon };
         let complete = self.watch.recorder.pass_formula(&mut self.watch.rows, end, &formula);
         escape.at(end, state);
         self.watch.offset = end;
@@ -151,7 +169,7 @@ impl<'p, 'i> Run<'p, 'i> {
     }
 
     /// Integrate to the end, or until the explicit method finds that it is stiff.
-    fn integrate(&mut self, state: &mut Vec<f64>, explicit: bool) -> ode::Status {
+    fn integrate(&mut self, state: &mut Vec<R>, explicit: bool) -> ode::Status {
         let Options { rtol, times, method, max_steps, .. } = *self.options;
         let used = self.stats.accepted + self.stats.rejected;
         let settings = ode::Options {
@@ -166,7 +184,7 @@ impl<'p, 'i> Run<'p, 'i> {
         }
         let residual_rtol = if times.is_some() { rtol } else { UNASKED * rtol };
         let mut flow = SpanFlow::new(&self.prepared.modes, self.prepared.m(), (rtol, residual_rtol), !explicit);
-        let (watch, from) = (&mut self.watch, 0.0);
+        let (watch, from) = (&mut self.watch, R::ZERO);
         let horizon = watch.recorder.horizon() - watch.offset;
         let result = if explicit {
             integrate(&mut Explicit::new(&flow, &settings), &mut flow, from, state, horizon, &settings, watch)
@@ -185,12 +203,12 @@ impl<'p, 'i> Run<'p, 'i> {
 
 /// The observer. The run is integrated in pieces whose time begins at 0, for a step after a long escape may be far shorter
 /// than the spacing of numbers at its time.
-struct Watch<'p, 'i> {
-    recorder: Recorder<'p, 'i>,
-    rows: SpanRows<'p>,
-    stopping: Stopping<'p>,
+struct Watch<'p, 'i, R: Number> {
+    recorder: Recorder<'p, 'i, R>,
+    rows: SpanRows<'p, R>,
+    stopping: Stopping<'p, R>,
     /// Time of the run at which the time of the piece is 0.
-    offset: f64,
+    offset: R,
     /// Steps accepted before it.
     steps: u64,
     /// Steps until the method is changed.
@@ -198,11 +216,11 @@ struct Watch<'p, 'i> {
     verdict: Option<Status>,
 }
 
-impl<'a> Observer<f64, SpanFlow<'a>> for Watch<'_, '_> {
-    fn step(&mut self, flow: &mut SpanFlow<'a>, step: &mut Step<'_, f64, SpanFlow<'a>>) -> Action<f64> {
+impl<'a, R: Number> Observer<R, SpanFlow<'a, R>> for Watch<'_, '_, R> {
+    fn step(&mut self, flow: &mut SpanFlow<'a, R>, step: &mut Step<'_, R, SpanFlow<'a, R>>) -> Action<R> {
         let (from, to, offset) = (step.t_old(), step.t_new, self.offset);
         let given = self.recorder.is_given();
-        let mut at = |t: f64, state: &mut [f64]| {
+        let mut at = |t: R, state: &mut [R]| {
             if given {
                 return step.refined_at(flow, t - offset, state, &mut || false);
             }

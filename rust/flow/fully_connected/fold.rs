@@ -1,4 +1,4 @@
-//! Many neurons into few: an orthogonal rotation of the neurons after which at most `1 + rank` of them are not 0 in the
+//! Many neurons into few, in binary64: an orthogonal rotation of the neurons after which at most `1 + rank` of them are not 0 in the
 //! span of the samples. Knows no flow.
 //!
 //! With `Zᵀ = [a C]`, one row a neuron, and `Zᵀ = Q R`, the neurons `R = QᵀZᵀ`, `QᵀW` have the same β at every time (`span`):
@@ -10,21 +10,53 @@
 //! Demmel, Grigori, Hoemmen & Langou, *SIAM J. Sci. Comput.* 34 (2012) A206–A239 (sequential TSQR).
 
 use crate::linalg::{Rows, ThinQr, ThinSvd};
+use crate::real::Real;
 
 /// Neurons of one block, in multiples of the neurons that are left: more of them cost memory, fewer of them work.
 const BLOCK: usize = 6;
 
 /// Neurons that are left, in units of the weights that came in.
 #[derive(Clone, Debug)]
-pub(super) struct Folded {
+pub(super) struct Folded<R = f64> {
     /// `[a_i c_i]`, m × (1 + rank).
-    pub(super) z: Vec<f64>,
+    pub(super) z: Vec<R>,
     /// The part of every `w_i` outside the span of the samples, m × d.
-    pub(super) outside: Vec<f64>,
+    pub(super) outside: Vec<R>,
     /// How many.
     pub(super) m: usize,
-    /// The rotations, in the order in which they were made; empty where none was needed.
-    rotations: Vec<ThinQr>,
+    /// What was done to them.
+    pub(super) rotation: Rotation,
+}
+
+/// The orthogonal matrix that the neurons were turned by, as far as it is needed to turn back those that are left.
+#[derive(Clone, Debug)]
+pub(super) enum Rotation {
+    /// None.
+    Identity,
+    /// Factors, in the order in which they were made; none if they were not to be kept.
+    Blocks(Vec<ThinQr>),
+    /// Its first columns, a row a neuron.
+    Columns(Vec<f64>),
+}
+
+impl<R> Folded<R> {
+    /// Rows of the neurons that are left, `m × width`, as rows of all neurons.
+    pub(super) fn unfold(&self, rows: &[f64], width: usize) -> Vec<f64> {
+        match &self.rotation {
+            Rotation::Identity => rows.to_vec(),
+            Rotation::Blocks(blocks) => turned_back(blocks, rows, width),
+            Rotation::Columns(columns) => {
+                let neurons = columns.chunks_exact(self.m.max(1));
+                neurons
+                    .flat_map(|weights| {
+                        let mut out = vec![0.0; width];
+                        weights.iter().zip(rows.chunks_exact(width)).for_each(|(w, row)| f64::axpy(*w, row, &mut out));
+                        out
+                    })
+                    .collect()
+            }
+        }
+    }
 }
 
 impl Folded {
@@ -33,7 +65,7 @@ impl Folded {
         let width = 1 + svd.rank();
         if w.n() <= width {
             let (z, outside) = block(svd, a, w.data(), unit);
-            return Self { m: w.n(), z, outside: without_span(svd, outside), rotations: Vec::new() };
+            return Self { m: w.n(), z, outside: without_span(svd, outside), rotation: Rotation::Identity };
         }
         let d = w.d();
         let (mut z, mut all, mut rotations) = (vec![0.0; width * width], vec![0.0; width * d], Vec::new());
@@ -51,23 +83,19 @@ impl Folded {
                 rotations.push(qr);
             }
         }
-        Self { m: width, z, outside: without_span(svd, all), rotations }
+        Self { m: width, z, outside: without_span(svd, all), rotation: Rotation::Blocks(rotations) }
     }
+}
 
-    /// Rows of the neurons that are left, `m × width`, as rows of all neurons.
-    pub(super) fn unfold(&self, rows: &[f64], width: usize) -> Vec<f64> {
-        if self.rotations.is_empty() {
-            return rows.to_vec();
-        }
-        let (mut top, mut blocks) = (rows.to_vec(), Vec::new());
-        for qr in self.rotations.iter().rev() {
-            top.resize(qr.height() * width, 0.0);
-            qr.rotate_back(&mut top, width);
-            blocks.push(top.split_off(rows.len()));
-        }
-        blocks.reverse();
-        blocks.concat()
+fn turned_back(rotations: &[ThinQr], rows: &[f64], width: usize) -> Vec<f64> {
+    let (mut top, mut blocks) = (rows.to_vec(), Vec::new());
+    for qr in rotations.iter().rev() {
+        top.resize(qr.height() * width, 0.0);
+        qr.rotate_back(&mut top, width);
+        blocks.push(top.split_off(rows.len()));
     }
+    blocks.reverse();
+    blocks.concat()
 }
 
 /// The first `width` columns of Q, one after another. A product with them costs half of an application of the reflectors.

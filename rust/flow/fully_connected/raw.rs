@@ -3,7 +3,7 @@
 //! rotation, no formula for the escape. Only for scales whose weights binary64 can hold.
 
 use super::divergence::{self, Divergence};
-use super::prepare::{Prepared, length};
+use super::prepare::{self, length};
 use super::problem::Problem;
 use super::units::peak;
 use crate::flow::Invalid;
@@ -168,7 +168,7 @@ pub(super) fn gradient_flow(
 ) -> Result<Flow, Invalid> {
     let start = representable(problem)?;
     // Only what of y can be fitted is taken from there: it says when the flow is over.
-    let prepared = Prepared::of(problem, false);
+    let prepared = prepare::of(problem, false);
     let (x, targets) = (problem.x, prepared.reachable(problem.y));
     let (m, rtol) = (problem.neurons.a.len(), options.rtol);
     let frame = Frame {

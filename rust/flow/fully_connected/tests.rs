@@ -1,16 +1,17 @@
 //! Laws of the flow of a fully connected linear network.
 
+mod double_double;
 mod endings;
 mod golden;
 mod jacobian;
 mod laws;
 
 use super::{Parameters, Problem, gradient_flow, parameters};
-use crate::flow::{Flow, Neurons, Options};
+use crate::flow::{Flow, Neurons, Options, Precision};
 use crate::linalg::Rows;
 
 /// Data, targets and weights that own their numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Case {
     n: usize,
     d: usize,
@@ -18,6 +19,9 @@ struct Case {
     y: Vec<f64>,
     a: Vec<f64>,
     w: Vec<f64>,
+    /// What binary64 leaves out of a and W; empty if nothing.
+    a_low: Vec<f64>,
+    w_low: Vec<f64>,
     log_magnitude: f64,
 }
 
@@ -26,12 +30,16 @@ impl Case {
     fn gaussian(n: usize, d: usize, m: usize, seed: u64) -> Self {
         let mut random = Random(seed);
         let (x, y) = (random.vector(n * d), random.vector(n));
-        Self { n, d, x, y, a: random.vector(m), w: random.vector(m * d), log_magnitude: 0.0 }
+        let (a, w) = (random.vector(m), random.vector(m * d));
+        Self { n, d, x, y, a, w, ..Self::default() }
     }
 
     fn problem(&self) -> Problem<'_> {
         let Some(x) = Rows::new(&self.x, self.n, self.d) else { panic!("shape") };
-        Problem { x, y: &self.y, neurons: Neurons { a: &self.a, w: &self.w, log_magnitude: self.log_magnitude } }
+        let (a_low, w_low) = (Some(&self.a_low[..]), Some(&self.w_low[..]));
+        let plain = Neurons::new(&self.a, &self.w, self.log_magnitude);
+        let neurons = if self.a_low.is_empty() { plain } else { Neurons { a_low, w_low, ..plain } };
+        Problem { x, y: &self.y, y_low: None, neurons }
     }
 
     fn flow(&self, options: &Options<'_>) -> Flow {
@@ -42,7 +50,9 @@ impl Case {
     }
 
     fn parameters(&self, flow: &Flow) -> Parameters {
-        let Some(parameters) = parameters(&self.problem(), &flow.states) else { panic!("states of another problem") };
+        let Some(parameters) = parameters(&self.problem(), Precision::Double, &flow.states) else {
+            panic!("states of another problem")
+        };
         parameters
     }
 }
@@ -56,7 +66,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 /// A reproducible stream of numbers (`SplitMix64`: Steele, Lea & Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn uniform(&mut self) -> f64 {
@@ -71,7 +81,7 @@ impl Random {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 
-    fn vector(&mut self, len: usize) -> Vec<f64> {
+    pub(super) fn vector(&mut self, len: usize) -> Vec<f64> {
         (0..len).map(|_| self.gaussian()).collect()
     }
 }

@@ -10,17 +10,36 @@
 //!    that its norm has to be one: round-off is added to what is tolerated.
 
 use super::modes::Modes;
-use super::span::{in_span, split};
+use super::number::Number;
+use super::span::split;
 use crate::linalg::norm;
 
 /// Round-off of the residual of a mode, in ulps of its terms: 2 for the sum, the rest for the stage equations of an
 /// implicit method, whose matrix has an inverse of norm up to 60.
 const ROUND_OFF: f64 = 32.0;
 
+/// What is known at the start of a step, to binary64.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    pub(super) state: &'a [f64],
+    pub(super) slope: &'a [f64],
+    /// r, as far as the run waits for it.
+    pub(super) residual: &'a [f64],
+    /// g.
+    pub(super) gradient: &'a [f64],
+}
+
 /// The weights, fixed at the start of a step.
 #[derive(Debug)]
-pub(super) struct ErrorWeights<'a> {
-    modes: &'a Modes,
+pub(super) struct ErrorWeights {
+    /// σ, ŷ and `σ_1²/N`.
+    sigma: Vec<f64>,
+    targets: Vec<f64>,
+    decay: f64,
+    /// What the coupling of the modes adds to the terms of a residual, per unit of `‖a‖‖C‖`.
+    coupled: Vec<f64>,
+    /// Twice the unit round-off of states and residuals.
+    ulp: f64,
     m: usize,
     rtol: f64,
     residual_rtol: f64,
@@ -38,11 +57,16 @@ pub(super) struct ErrorWeights<'a> {
     room: Vec<f64>,
 }
 
-impl<'a> ErrorWeights<'a> {
-    pub(super) fn new(modes: &'a Modes, m: usize, (rtol, residual_rtol): (f64, f64), implicit: bool) -> Self {
-        let rank = modes.rank();
+impl ErrorWeights {
+    pub(super) fn new<R: Number>(modes: &Modes<R>, m: usize, rtol: (f64, f64), implicit: bool) -> Self {
+        let (rank, (rtol, residual_rtol)) = (modes.rank(), rtol);
+        let high = |values: &[R]| values.iter().map(|value| value.to_f64()).collect();
         Self {
-            modes,
+            sigma: high(&modes.sigma),
+            targets: high(&modes.targets),
+            decay: modes.largest_decay(),
+            coupled: (0..rank).map(|k| modes.coupled_terms(k, 1.0)).collect(),
+            ulp: R::ULP,
             m,
             rtol,
             residual_rtol,
@@ -56,30 +80,28 @@ impl<'a> ErrorWeights<'a> {
         }
     }
 
-    /// Fix the weights at `state`, where the slope is `slope`.
-    pub(super) fn set(&mut self, state: &[f64], slope: &[f64]) {
-        self.state.copy_from_slice(state);
-        let ((a, c), (da, dc)) = (split(state, self.m), split(slope, self.m));
+    /// Fix the weights at this state.
+    pub(super) fn set(&mut self, here: &Seen<'_>) {
+        self.state.copy_from_slice(here.state);
+        let ((a, c), (da, dc)) = (split(here.state, self.m), split(here.slope, self.m));
         let length = |v: &[f64]| norm(v.iter().copied());
         let (outer, inner) = (length(a), length(c));
-        in_span(a, c, &mut self.room);
         let (mut drive, mut largest) = (0.0, 0.0_f64);
-        for (k, q) in self.room.iter().enumerate() {
-            let residual = self.modes.targets[k] - self.modes.sigma[k] * q;
+        for (residual, g) in here.residual.iter().zip(here.gradient) {
             largest = largest.max(residual.abs());
-            drive += (self.modes.drive[k] - self.modes.decay[k] * q).powi(2);
+            drive += g.powi(2);
         }
         // ‖J‖ ≤ |g| + s₁ (‖a‖² + ‖C‖²).
-        let rate = drive.sqrt() + self.modes.largest_decay() * (outer * outer + inner * inner);
+        let rate = drive.sqrt() + self.decay * (outer * outer + inner * inner);
         let tau = if rate > 0.0 { 1.0 / rate } else { 0.0 };
         let inverse = |size: f64| if size > 0.0 { 1.0 / (self.rtol * size) } else { 0.0 };
         self.outer = inverse(outer + tau * length(da));
         self.inner = inverse(inner + tau * length(dc));
         self.tail = self.residual_rtol * largest;
-        self.set_noise();
+        self.set_noise(outer * inner);
     }
 
-    fn set_noise(&mut self) {
+    fn set_noise(&mut self, size: f64) {
         let (a, c) = split(&self.state, self.m);
         self.noise.fill(0.0);
         for (a, c) in a.iter().zip(c.chunks_exact(self.noise.len().max(1))) {
@@ -87,8 +109,9 @@ impl<'a> ErrorWeights<'a> {
                 *noise += (a * c).abs();
             }
         }
-        for ((noise, sigma), y) in self.noise.iter_mut().zip(&self.modes.sigma).zip(&self.modes.targets) {
-            *noise = ROUND_OFF * f64::EPSILON * (y.abs() + sigma * *noise);
+        let known = self.sigma.iter().zip(&self.targets).zip(&self.coupled);
+        for (noise, ((sigma, y), coupled)) in self.noise.iter_mut().zip(known) {
+            *noise = ROUND_OFF * self.ulp * (y.abs() + sigma.abs() * *noise + coupled * size);
         }
     }
 
@@ -104,7 +127,7 @@ impl<'a> ErrorWeights<'a> {
                 *dq += da * c + a * dc;
             }
         }
-        for ((dq, sigma), noise) in self.room.iter().zip(&self.modes.sigma).zip(&self.noise) {
+        for ((dq, sigma), noise) in self.room.iter().zip(&self.sigma).zip(&self.noise) {
             let moved = (sigma * dq).abs();
             let part = if self.implicit { (moved - noise).max(0.0) / self.tail } else { moved / (self.tail + noise) };
             // Nothing moves where nothing is tolerated; a moved that is not a number has to be seen.

@@ -145,6 +145,29 @@ fn products_with_data_are_those_of_the_scalar_operations_at_every_length() {
     assert_eq!(DoubleDouble::dot(&data, &[DoubleDouble::ONE; 40]).high, f64::INFINITY);
 }
 
+#[test]
+fn products_of_double_double_vectors_are_those_of_the_scalar_operations_at_every_length() {
+    let x = |i: usize| ((i * 7919 % 2003) as f64 - 1000.0) / 2003.0;
+    let vector = |n: usize, from: usize| -> Vec<DoubleDouble> {
+        (from..from + n).map(|i| DoubleDouble::from_parts(x(i), 1e-17 * x(i + 9))).collect()
+    };
+    for n in (0..40).chain([1000]) {
+        let (a, b) = (vector(n, 3), vector(n, 50));
+        let plain = a.iter().zip(&b).fold(DoubleDouble::ZERO, |sum, (a, b)| sum + *a * *b);
+        let size: f64 = a.iter().zip(&b).map(|(a, b)| (a.high * b.high).abs()).sum();
+        // Both sums round: 4 u² for each of n terms in the plain one, of n/8 + 4 in the other.
+        let error = (DoubleDouble::inner_product(&a, &b) - plain).abs().high;
+        assert!(error <= UNIT * 2.0 * (n as f64 + 5.0) * size, "length {n}: {error}");
+        let (alpha, mut multiple, mut product) = (DoubleDouble::from_parts(0.7, -3e-18), b.clone(), b.clone());
+        DoubleDouble::add_multiple(alpha, &a, &mut multiple);
+        DoubleDouble::add_product(&a, &b, &mut product);
+        for i in 0..n {
+            assert_eq!(multiple[i], b[i] + alpha * a[i], "entry {i} of {n}");
+            assert_eq!(product[i], b[i] + a[i] * b[i], "entry {i} of {n}");
+        }
+    }
+}
+
 /// An integer of at most 53 bits times a power of two.
 fn scaled_integer() -> impl Strategy<Value = (i64, u32)> {
     (-(1_i64 << 53)..=1 << 53, 0_u32..60)

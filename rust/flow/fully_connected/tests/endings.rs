@@ -70,7 +70,7 @@ fn weights_that_never_move_are_a_saddle() {
 fn a_flow_into_the_saddle_is_no_convergence() {
     // d = 1, a = w = 1, y = −1: β = a² stays positive and falls to 0.
     for (a, method) in [(1.0, Method::Auto), (1.0, Method::Radau), (-1.0, Method::Explicit)] {
-        let case = Case { n: 1, d: 1, x: vec![1.0], y: vec![-1.0], a: vec![a], w: vec![a], log_magnitude: 0.0 };
+        let case = Case { n: 1, d: 1, x: vec![1.0], y: vec![-1.0], a: vec![a], w: vec![a], ..Case::default() };
         let flow = case.flow(&Options { method, ..Options::default() });
         assert_eq!(flow.status, Status::Saddle, "{method:?}");
         assert!(end(&flow, 1)[0].abs() < 1e-9);
@@ -83,7 +83,7 @@ fn a_flow_into_the_saddle_is_no_convergence() {
 fn an_outer_weight_that_changes_its_sign_is_no_obstacle() {
     // δ < 0, and a starts on the wrong side.
     let case =
-        Case { n: 1, d: 2, x: vec![1.0, 0.0], y: vec![1.0], a: vec![-0.1], w: vec![1.0, 1.0], log_magnitude: 0.0 };
+        Case { n: 1, d: 2, x: vec![1.0, 0.0], y: vec![1.0], a: vec![-0.1], w: vec![1.0, 1.0], ..Case::default() };
     let reduced = case.flow(&Options { rtol: 1e-12, ..Options::default() });
     let raw = case.flow(&Options { rtol: 1e-12, method: Method::Weights, ..Options::default() });
     assert_eq!((reduced.status, raw.status), (Status::Converged, Status::Converged));
@@ -94,7 +94,7 @@ fn an_outer_weight_that_changes_its_sign_is_no_obstacle() {
 #[test]
 fn nothing_to_fit_and_nothing_to_fit_with_take_no_steps() {
     let zero =
-        Case { n: 2, d: 2, x: vec![0.0; 4], y: vec![1.0, 2.0], a: vec![1.0], w: vec![1.0, 1.0], log_magnitude: 0.0 };
+        Case { n: 2, d: 2, x: vec![0.0; 4], y: vec![1.0, 2.0], a: vec![1.0], w: vec![1.0, 1.0], ..Case::default() };
     let flow = zero.flow(&Options::default());
     assert_eq!((flow.status, flow.stats.accepted), (Status::LeastSquares, 0));
     assert_eq!(end(&flow, 2), [1.0, 1.0]);

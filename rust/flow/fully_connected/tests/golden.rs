@@ -2,6 +2,7 @@
 
 use super::{Case, distance};
 use crate::flow::{Method, Options, Status};
+use crate::real::{DoubleDouble, Real};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {
@@ -57,7 +58,7 @@ fn networks() -> Vec<(Case, Points)> {
         let (x, y, a, w) = (matrix(&case["X"]), numbers(&case["y"]), numbers(&case["a"]), matrix(&case["W"]));
         let (n, d) = (y.len(), x.len() / y.len());
         let points = points(case, |point| matrix(&point["W"]), |point| numbers(&point["a"]));
-        (Case { n, d, x, y, a, w, log_magnitude: 0.0 }, points)
+        (Case { n, d, x, y, a, w, ..Case::default() }, points)
     };
     file["cases"].as_array().into_iter().flatten().map(read).collect()
 }
@@ -73,7 +74,7 @@ fn neurons() -> Vec<(Case, Points)> {
             ((scale * (1.0 + shape) / (1.0 - shape)).sqrt(), (scale * (1.0 - shape) / (1.0 + shape)).sqrt());
         let w = orientation.iter().map(|o| o / norm * size).collect();
         let points = points(case, |point| numbers(&point["w"]), |point| vec![number(&point["a"])]);
-        (Case { n: y.len(), d: orientation.len(), x, y, a: vec![a], w, log_magnitude: 0.0 }, points)
+        (Case { n: y.len(), d: orientation.len(), x, y, a: vec![a], w, ..Case::default() }, points)
     };
     file["cases"].as_array().into_iter().flatten().map(read).collect()
 }
@@ -132,4 +133,56 @@ fn the_finest_tolerance_is_the_round_off_of_binary64() {
     for method in [Method::Auto, Method::Radau, Method::Explicit] {
         check(method, 1e-14, 1e-12);
     }
+}
+
+/// A case, its times, and β at each of them from the weights in the file.
+pub(super) type Exactly = (Case, Vec<f64>, Vec<DoubleDouble>);
+
+fn exact(value: &Value) -> DoubleDouble {
+    match value {
+        Value::String(text) => text.parse().unwrap_or(DoubleDouble::from(f64::NAN)),
+        other => DoubleDouble::from(number(other)),
+    }
+}
+
+fn exacts(value: &Value) -> Vec<DoubleDouble> {
+    value.as_array().map(|values| values.iter().map(exact).collect()).unwrap_or_default()
+}
+
+/// `Σ_i a_i w_i`.
+fn predictor(a: &[DoubleDouble], w: &[Vec<DoubleDouble>]) -> Vec<DoubleDouble> {
+    let mut beta = vec![DoubleDouble::ZERO; w[0].len()];
+    a.iter().zip(w).for_each(|(a, w)| DoubleDouble::add_multiple(*a, w, &mut beta));
+    beta
+}
+
+pub(super) fn networks_exactly() -> Vec<Exactly> {
+    let text = include_str!("../../../../tests/golden/fully_connected_trajectories.json");
+    let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+    let beta = |point: &Value| {
+        let w: Vec<_> = point["W"].as_array().into_iter().flatten().map(exacts).collect();
+        predictor(&exacts(&point["a"]), &w)
+    };
+    let cases = file["cases"].as_array().into_iter().flatten();
+    let rows = cases.map(|case| case["points"].as_array().into_iter().flatten().flat_map(&beta).collect());
+    networks().into_iter().zip(rows).map(|((case, points), rows)| (case, points.times, rows)).collect()
+}
+
+/// Their starts are roots of the scale and the shape, which binary64 does not have.
+pub(super) fn neurons_exactly() -> Vec<Exactly> {
+    let text = include_str!("../../../../tests/golden/neuron_trajectories.json");
+    let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+    let beta = |point: &Value| predictor(&[exact(&point["a"])], &[exacts(&point["w"])]);
+    let read = |(case, (mut plain, points)): (&Value, (Case, Points))| {
+        let rows = case["points"].as_array().into_iter().flatten().flat_map(&beta).collect();
+        let (scale, shape) = (DoubleDouble::from(number(&case["scale"])), DoubleDouble::from(number(&case["shape"])));
+        let orientation: Vec<_> = numbers(&case["orientation"]).into_iter().map(DoubleDouble::from).collect();
+        let ratio = (DoubleDouble::ONE + shape) / (DoubleDouble::ONE - shape);
+        let length = DoubleDouble::inner_product(&orientation, &orientation).sqrt();
+        let (a, size) = ((scale * ratio).sqrt(), (scale / ratio).sqrt() / length);
+        (plain.a, plain.a_low) = (vec![a.high], vec![a.low]);
+        (plain.w, plain.w_low) = orientation.iter().map(|o| *o * size).map(|w| (w.high, w.low)).unzip();
+        (plain, points.times, rows)
+    };
+    file["cases"].as_array().into_iter().flatten().zip(neurons()).map(read).collect()
 }

@@ -105,6 +105,7 @@ fn a_start_of_any_smallness_goes_where_the_small_ones_go() {
         a: vec![1.0, -0.3],
         w: (0..8).map(|k| (f64::from(k) * 1.7).sin()).collect(),
         log_magnitude,
+        ..Case::default()
     };
     let ends: Vec<Flow> =
         [-20.0, -200.0, -700.0, -11_513.0, -1e6].map(|log| case(log).flow(&Options::default())).into();
@@ -154,7 +155,7 @@ fn a_flow_that_is_stiff_is_left_to_the_implicit_method() {
     // Two rows that are nearly one: σ₂ = 1e-3 σ₁, so the last mode takes a million times longer than the first. And hidden
     // weights a hundred times larger than the outer ones, whose fast direction is no mode of the data.
     let x = vec![1.0, 0.0, 0.5, 1.0, 1e-3, 0.5];
-    let modes = Case { n: 2, d: 3, x, y: vec![1.0, 1.1], a: vec![1.0, 0.2], w: vec![0.1; 6], log_magnitude: 0.0 };
+    let modes = Case { n: 2, d: 3, x, y: vec![1.0, 1.1], a: vec![1.0, 0.2], w: vec![0.1; 6], ..Case::default() };
     let mut layers = Case::gaussian(20, 400, 2, 71);
     layers.a.iter_mut().for_each(|a| *a *= 0.2);
     for case in [modes, layers] {

@@ -27,8 +27,8 @@ fn check(method: Method) {
         let factor = (scale * (1.0 - shape) / (1.0 + shape)).sqrt() / norm(u.iter().copied());
         let w: Vec<f64> = u.iter().map(|u| factor * u).collect();
         let Some(x) = Rows::new(&x, 3, 4) else { panic!() };
-        let problem =
-            Problem { x, y: &y, start: Neurons { a: &[a], w: &w, log_magnitude: 0.0 }, slope: number("slope") };
+        let outer = [a];
+        let problem = Problem { x, y: &y, start: Neurons::new(&outer, &w, 0.0), slope: number("slope") };
         let Some(points) = case["points"].as_array() else { panic!() };
         let times: Vec<f64> = points.iter().map(|point| numbers(&point["t"])[0]).collect();
         let options = Options { times: Some(&times), rtol: 1e-13, method, ..Options::default() };
