@@ -38,3 +38,12 @@ def looks(n: int) -> list[dict[str, Any]]:
         }
         for k in range(n)
     ]
+
+
+def axes(ax: "Axes | None") -> "Axes":
+    """Those that were given, or those of a new pyplot figure, which notebooks show."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]

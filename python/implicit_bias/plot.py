@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 
 from . import _validate as check
 from ._distance import relative_bound, relative_distance
+from ._regime_map import regime_map
 from ._results import Limit
-from ._style import COLOURS, GREY, across, cycle, legend, looks
+from ._style import COLOURS, GREY, across, axes, cycle, legend, looks
 from ._trajectory import Flow
 from ._validate import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["coefficients", "data", "distance", "shape_and_scale", "trajectory"]
+__all__ = ["coefficients", "data", "distance", "regime_map", "shape_and_scale", "trajectory"]
 
 
 def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
@@ -58,7 +59,7 @@ def trajectory(flow: Flow, *, ax: "Axes | None" = None) -> "Axes":
     if not isinstance(flow, Flow) or flow.t.size == 0:
         raise ValueError(f"flow must be a Flow with at least one row: got {check.shown(flow)}")
     flow._needs_rows("plot.trajectory")
-    ax = _axes(ax)
+    ax = axes(ax)
     shown = flow.t > 0.0
     if shown.any():
         ax.set_xscale("log")
@@ -112,7 +113,7 @@ def coefficients(limit: Limit, *, ax: "Axes | None" = None) -> "Axes":
     """
     if not isinstance(limit, Limit):
         raise ValueError(f"limit must be a Limit: got {check.shown(limit)}")
-    ax = _axes(ax)
+    ax = axes(ax)
     index = np.arange(limit.beta.size)
     bound, label = None, r"$\beta_i(\infty)$"
     if limit.error_bound is not None:
@@ -189,7 +190,7 @@ def distance(
     given = check.by_name("levels", levels)
     heights = {name: check.positive(f"levels[{name!r}]", value) for name, value in given.items()}
     bound = relative_bound(flow.distance_bound(), limit.beta)
-    ax = _axes(ax)
+    ax = axes(ax)
     ax.set_xscale("log")
     ax.set_yscale("log")
     for (name, (times, values)), look in zip(curves.items(), looks(len(curves)), strict=True):
@@ -245,7 +246,7 @@ def shape_and_scale(
     shape, error = _column(table, "shape", scale.size), _column(table, "test_mse", scale.size)
     given = check.by_name("baselines", baselines)
     levels = {name: check.number(f"baselines[{name!r}]", value) for name, value in given.items()}
-    ax = _axes(ax)
+    ax = axes(ax)
     shapes = np.unique(shape)
     for s, look, marker in zip(shapes, looks(shapes.size), cycle("osD^vP*", shapes.size), strict=True):
         rows = np.flatnonzero(shape == s)
@@ -317,14 +318,6 @@ def _curve(name: str, pair: object) -> tuple[Array, Array]:
 
 def _features(limit: object) -> str:
     return f"{limit.beta.size}" if isinstance(limit, Limit) else check.shown(limit)
-
-
-def _axes(ax: "Axes | None") -> "Axes":
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(layout="constrained")[1]
 
 
 def _column(table: Mapping[str, ArrayLike], name: str, length: int | None = None) -> Array:

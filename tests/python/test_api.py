@@ -118,7 +118,7 @@ def test_the_public_names_are_these():
     }
     assert set(ib.baselines.__all__) == {"min_l2_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
-    assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "shape_and_scale"}
+    assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "regime_map", "shape_and_scale"}
     assert set(ib.warp.__all__) == {
         "CommutingTest",
         "HessianTest",

@@ -387,6 +387,7 @@ OTHERS = [
     (lambda: ib.baselines.basis_pursuit([[1.0]], []), "y must not be empty: got shape (0,)"),
     (lambda: ib.plot.trajectory(3), "flow must be a Flow with at least one row: got 3"),
     (lambda: ib.plot.coefficients(None), "limit must be a Limit: got None"),
+    (lambda: ib.plot.regime_map({}, "loss", "scale", "shape"), "table must be a SweepResult: got {}"),
     (lambda: ib.plot.shape_and_scale({"scale": [1.0]}), "table must have a column 'shape': got ['scale']"),
     (
         lambda: ib.plot.shape_and_scale({"scale": [1.0], "shape": [0.0, 0.0], "test_mse": [1.0]}),

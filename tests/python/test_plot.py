@@ -1,6 +1,6 @@
 """Figures: what is drawn, on which axes, and that nothing outside of them changes."""
 
-from functools import cache
+from functools import cache, partial
 
 import matplotlib as mpl
 import numpy as np
@@ -32,10 +32,23 @@ def limit():
     return ib.limit(NET, DATA.X, DATA.y)
 
 
+@cache
+def sweep():
+    make_network = partial(ib.DiagonalNetwork.from_scale_shape, 20)
+    grid = {"shape": [0.9, 0.0], "seed": [0, 1, 2], "scale": [1e-2, 1e-6, 1e2]}
+    return ib.sweep(
+        lambda shape, scale, seed: make_network(scale=scale, shape=shape),
+        lambda shape, scale, seed: ib.datasets.sparse_regression(5, 20, 2, seed=seed),
+        grid,
+        "l1_norm",
+    )
+
+
 PLOTS = {
     "trajectory": lambda ax=None: ib.plot.trajectory(flow(), ax=ax),
     "coefficients": lambda ax=None: ib.plot.coefficients(limit(), ax=ax),
     "shape_and_scale": lambda ax=None: ib.plot.shape_and_scale(TABLE, ax=ax),
+    "regime_map": lambda ax=None: ib.plot.regime_map(sweep(), "l1_norm", "scale", "shape", ax=ax),
     "distance": lambda ax=None: ib.plot.distance(flow(), limit(), others=OTHERS, levels={"ℓ1": 0.1}, ax=ax),
 }
 
@@ -172,3 +185,45 @@ def test_a_wrong_argument_is_named_before_anything_is_drawn(call, says):
     with pytest.raises(ValueError, match=says):
         call()
     assert pyplot.get_fignums() == open_figures
+
+
+def test_a_map_shows_the_mean_over_the_other_axes_at_its_place_sorted():
+    ax = ib.plot.regime_map(sweep(), "l1_norm", "scale", "shape", ax=Figure().subplots())
+    (mesh,) = ax.collections
+    expected = sweep().grid("l1_norm").mean(axis=1)  # shape, scale
+    np.testing.assert_allclose(mesh.get_array(), expected[::-1][:, [1, 0, 2]], rtol=1e-14)
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), ax.get_yscale()) == ("scale", "shape", "log", "linear")
+    x, y = mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1]
+    np.testing.assert_allclose(x, [1e-8, 1e-4, 1.0, 1e4])
+    np.testing.assert_allclose(y, [-0.45, 0.45, 1.35])
+
+
+def test_a_map_leaves_out_of_a_mean_what_has_no_number_and_blank_what_has_none():
+    def data(scale, shape, seed):
+        if seed == 1 or shape == 0.9:
+            raise ValueError("no such data")
+        return DATA.X, DATA.y
+
+    make = partial(ib.DiagonalNetwork.from_scale_shape, 20)
+    table = ib.sweep(
+        lambda scale, shape, seed: make(scale=scale, shape=shape),
+        data,
+        {"scale": [1e-3, 1.0], "shape": [0.0, 0.9], "seed": [0, 1]},
+        "l1_norm",
+    )
+    (mesh,) = ib.plot.regime_map(table, "l1_norm", "scale", "shape", ax=Figure().subplots()).collections
+    np.testing.assert_allclose(mesh.get_array()[0], table.grid("l1_norm")[:, 0, 0])
+    assert mesh.get_array().mask[1].all()
+
+
+def test_axes_of_a_map_that_are_no_numbers_keep_the_order_of_the_grid():
+    make = {"sparse": 1e-6, "short": 1e3}
+    table = ib.sweep(
+        lambda kind, shape: ib.DiagonalNetwork.from_scale_shape(20, scale=make[kind], shape=shape),
+        (DATA.X, DATA.y),
+        {"kind": ["short", "sparse"], "shape": [0.0, 0.5]},
+        "l1_norm",
+    )
+    ax = ib.plot.regime_map(table, "l1_norm", "kind", "shape", ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["'short'", "'sparse'"]
+    np.testing.assert_allclose(ax.collections[0].get_array(), table.grid("l1_norm").T)

@@ -12,6 +12,7 @@ import time
 import types
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -637,7 +638,7 @@ NET = ib.DiagonalNetwork.from_scale_shape(2, scale=0.1)
 X, Y = [[1.0, 2.0]], [2.0]
 LIMIT, FLOW = ib.limit(NET, X, Y), ib.gradient_flow(NET, X, Y, [1.0])
 PATH = ib.limit_path([NET], X, Y)
-TABLE = ib.sweep(lambda scale: ib.DiagonalNetwork.from_scale_shape(2, scale), (X, Y), {"scale": [1.0]}, "loss")
+TABLE = ib.sweep(partial(ib.DiagonalNetwork.from_scale_shape, 2), (X, Y), {"scale": [1.0], "shape": [0.5]}, "loss")
 ENTROPY = ib.HyperbolicEntropy(kappa=1.0)
 PLAIN = {
     "limit": (ib.limit, {"net": NET, "X": X, "y": Y}),
@@ -668,6 +669,7 @@ PLAIN = {
     "plot.coefficients": (ib.plot.coefficients, {"limit": LIMIT}),
     "plot.distance": (ib.plot.distance, {"flow": FLOW, "limit": LIMIT}),
     "plot.shape_and_scale": (ib.plot.shape_and_scale, {"table": {"scale": [1.0], "shape": [0.0], "test_mse": [1.0]}}),
+    "plot.regime_map": (ib.plot.regime_map, {"table": TABLE, "measure": "loss", "x": "scale", "y": "shape"}),
     "plot.data": (ib.plot.data, {"ax": Figure().subplots()}),
 }  # fmt: skip
 #: Arguments with which a call writes a file, draws on the screen or makes arrays as large as it is told.
