@@ -153,8 +153,16 @@ def test_what_is_not_there_is_refused_by_name(options, says):
         exact_flow(**options)
 
 
-def test_models_without_double_double_say_so():
-    net = ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0, 0.0], scale=1.0)
-    says = "precision must be 'double' for a flow of LeakyReLUNetwork: got 'double-double', which it does not have"
+@pytest.mark.parametrize(
+    "net",
+    [
+        ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0, 0.0], scale=1.0),
+    ],
+)
+def test_models_without_double_double_say_so(net):
+    says = (
+        f"precision must be 'double' for a flow of {type(net).__name__}: got 'double-double', "
+        "which DiagonalNetwork alone has"
+    )
     with pytest.raises(ValueError, match=says):
         exact_flow(net)

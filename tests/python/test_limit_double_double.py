@@ -341,9 +341,12 @@ def test_neurons_in_a_line_are_one_and_others_have_no_thirty_digits():
     line = thirty(ib.limit, ib.FullyConnectedNetwork([3.0, 4.0], np.outer([3.0, 4.0], u)), X, y)
     one = thirty(ib.limit, ib.FullyConnectedNetwork([5.0], [5.0 * u]), X, y)
     assert np.abs((line.beta - one.beta) + (line.beta_low - one.beta_low)).max() <= 1e-30
-    other = ib.LeakyReLUNetwork([1.0, 2.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.1)
-    with pytest.raises(ValueError, match=r"precision must be 'double' for 2 .*no closed form"):
-        thirty(ib.limit, other, X, y)
+    others = [
+        ib.LeakyReLUNetwork([1.0, 2.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.1),
+    ]
+    for net in others:
+        with pytest.raises(ValueError, match=r"precision must be 'double' for 2 .*no closed form"):
+            thirty(ib.limit, net, X, y)
 
 
 # --------------------------------------------------------------------------------------------- what goes in and out
