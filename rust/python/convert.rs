@@ -27,7 +27,7 @@ pub type NeuronArrays<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, 
 
 /// The start of a network of neurons.
 pub fn neurons<'a>(start: &'a NeuronArrays<'_>) -> PyResult<Neurons<'a>> {
-    Ok(Neurons { a: start.0.as_slice()?, w: start.1.as_slice()?, log_magnitude: start.2 })
+    Ok(Neurons::new(start.0.as_slice()?, start.1.as_slice()?, start.2))
 }
 
 /// Weights at the times of some rows: a (T × m) and W (T × m × d).

@@ -31,7 +31,7 @@ impl Case {
 
     fn problem(&self) -> Problem<'_> {
         let Some(x) = Rows::new(&self.x, self.n, self.d) else { panic!("shape") };
-        Problem { x, y: &self.y, neurons: Neurons { a: &self.a, w: &self.w, log_magnitude: self.log_magnitude } }
+        Problem { x, y: &self.y, neurons: Neurons::new(&self.a, &self.w, self.log_magnitude) }
     }
 
     fn flow(&self, options: &Options<'_>) -> Flow {
