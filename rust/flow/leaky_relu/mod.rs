@@ -4,7 +4,8 @@
 //! | question | file |
 //! |---|---|
 //! | what is asked? | `problem` |
-//! | coordinates in which d drops out; which samples share a kink? | `span`, `columns`, `units` |
+//! | coordinates in which d drops out; which samples share a kink? | `span`, `vectors`, `columns`, `units` |
+//! | in binary64 and in double-double | `number` |
 //! | sides of pre-activations between events, slopes of slides | `segment` |
 //! | the smooth flow between events and its Jacobian | `smooth`, `shifts` |
 //! | when is a segment over? | `guards`, `watch` |
@@ -24,6 +25,7 @@ mod decision;
 mod drive;
 mod escape;
 mod guards;
+mod number;
 mod problem;
 mod raw;
 mod run;
@@ -35,6 +37,7 @@ mod span;
 mod stopping;
 mod switch;
 mod units;
+mod vectors;
 mod watch;
 
 #[cfg(test)]
@@ -42,5 +45,5 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use drive::{gradient_flow, parameters};
+pub use drive::{Parameters, gradient_flow, parameters};
 pub use problem::Problem;

@@ -29,7 +29,7 @@ fn push(span: &Span, piece: &Piece, slope: f64, r: &[f64]) -> Vec<f64> {
 fn holds(span: &Span, piece: &Piece, slope: f64, a: f64, r: &[f64], on: &[usize]) {
     let force = push(span, piece, slope, r);
     for g in on {
-        let v = a * f64::dot(span.kink(*g), &force);
+        let v = a * span.along(*g, &force);
         match piece.pattern.sides[*g] {
             Side::Sliding => assert!(v.abs() < 1e-13, "kink {g} slides and moves: {v:e}"),
             side => assert!(v * side.sign() > -1e-13, "kink {g} is left against its velocity {v:e}"),
