@@ -31,6 +31,7 @@ __all__ = [
     "dq_neuron",
     "fully_connected_flow",
     "fully_connected_parameters",
+    "leaky_relu_end",
     "leaky_relu_flow",
     "leaky_relu_parameters",
     "log_ab_from_kappa",
@@ -281,6 +282,9 @@ def leaky_relu_flow(
     save_beta: bool,
     progress: Callable[[float, float, int, float], None] | None,
     n_jobs: int,
+    precision: str = "double",
+    y_low: _Array | None = None,
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
 ) -> _Flow: ...
 def leaky_relu_parameters(
     X: _Array,
@@ -289,4 +293,17 @@ def leaky_relu_parameters(
     slope: float,
     method: str,
     path: _Array,
-) -> tuple[_Array, _Array]: ...
+    precision: str = "double",
+    path_low: _Array | None = None,
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
+) -> tuple[tuple[_Array, _Array], tuple[_Array, _Array] | None]: ...
+def leaky_relu_end(
+    X: _Array,
+    y: _Array,
+    y_low: _Array,
+    start: tuple[_Array, _Array, float],
+    slope: float,
+    path: _Array,
+    path_low: _Array,
+    start_low: tuple[_Array | None, _Array | None, float],
+) -> tuple[_Array, float]: ...

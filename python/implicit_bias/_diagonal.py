@@ -229,7 +229,9 @@ class DiagonalNetwork(Network):
         weights = _diagonal_flow.weights(self) if options["method"] == "weights" else None
         return _core.diagonal_flow(X, y, self.start, weights=weights, **options)
 
-    def _integrate_exactly(self, X: Array, y: tuple[Array, Array], options: FlowOptions) -> "_core._Flow":
+    def _integrate_exactly(
+        self, X: Array, y: tuple[Array, Array], options: FlowOptions, max_events: int | None
+    ) -> "_core._Flow":
         return _core.diagonal_flow(X, y[0], self.start, weights=None, precision="double-double", y_low=y[1], **options)
 
     def _check_certify(self) -> None:

@@ -92,7 +92,9 @@ class Network(ABC):
     def _integrate(self, X: Array, y: Array, options: FlowOptions, max_events: int | None) -> "_core._Flow":
         """The trajectory."""
 
-    def _integrate_exactly(self, X: Array, y: tuple[Array, Array], options: FlowOptions) -> "_core._Flow":
+    def _integrate_exactly(
+        self, X: Array, y: tuple[Array, Array], options: FlowOptions, max_events: int | None
+    ) -> "_core._Flow":
         """The trajectory in double-double, of targets in two parts; a ValueError where there is none."""
         raise ValueError(
             f"precision must be 'double' for a flow of {type(self).__name__}: got 'double-double', "

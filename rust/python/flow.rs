@@ -195,7 +195,7 @@ pub fn observable(name: &str) -> PyResult<Observable> {
 }
 
 /// The numbers of that name.
-fn precise(precision: &str) -> PyResult<Precision> {
+pub fn precise(precision: &str) -> PyResult<Precision> {
     match precision {
         "double" => Ok(Precision::Double),
         "double-double" => Ok(Precision::DoubleDouble),

@@ -157,7 +157,6 @@ def test_what_is_not_there_is_refused_by_name(options, says):
     "net",
     [
         ib.FullyConnectedNetwork.from_scale_shape([1.0, 0.0, 0.0], scale=1.0),
-        ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0, 0.0], scale=1.0),
     ],
 )
 def test_models_without_double_double_say_so(net):

@@ -343,7 +343,6 @@ def test_neurons_in_a_line_are_one_and_others_have_no_thirty_digits():
     assert np.abs((line.beta - one.beta) + (line.beta_low - one.beta_low)).max() <= 1e-30
     others = [
         ib.FullyConnectedNetwork([1.0, 2.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
-        ib.LeakyReLUNetwork([1.0, 2.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.1),
     ]
     for net in others:
         with pytest.raises(ValueError, match=r"precision must be 'double' for 2 .*no closed form"):

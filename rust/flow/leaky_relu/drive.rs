@@ -54,71 +54,10 @@ fn run<R: Number>(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Mo
 }
 
 /// Coordinates, and the start in them.
-fn start<R: Number>(problem: &Problem<'_>, method: Method) -> (Span<R>, Weights<R>, Vec<R>) {
+pub(super) fn start<R: Number>(problem: &Problem<'_>, method: Method) -> (Span<R>, Weights<R>, Vec<R>) {
     let span = Span::new(problem.x, &problem.targets::<R>(), method != Method::Weights);
     let log = problem.start.log();
     let (unit, factor) = R::split_exponential(R::from_parts(log.high, log.low));
     let (weights, state) = Weights::start(problem, &span, factor, unit);
     (span, weights, state)
-}
-
-/// The weights `(a, W)`, T × m and T × m × d, behind the recorded states of a run, and what binary64 leaves out of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
-    /// Output weights, T × m.
-    pub a: Vec<f64>,
-    /// Hidden weights, T × m × d.
-    pub w: Vec<f64>,
-    /// The low parts of `a`; like those of `w` empty in binary64.
-    pub a_low: Vec<f64>,
-    /// The low parts of `w`.
-    pub w_low: Vec<f64>,
-}
-
-/// The weights behind the states of a run by `method` in `precision`, `states_low` their low parts.
-///
-/// # Errors
-/// [`Invalid`] if the problem is not valid or the states are none of its.
-pub fn parameters(
-    problem: &Problem<'_>,
-    method: Method,
-    precision: Precision,
-    states: &[f64],
-    states_low: &[f64],
-) -> Result<Parameters, Invalid> {
-    problem.validate()?;
-    match precision {
-        Precision::Double => weights_of::<f64>(problem, method, states, states_low),
-        Precision::DoubleDouble => weights_of::<DoubleDouble>(problem, method, states, states_low),
-    }
-}
-
-fn weights_of<R: Number>(
-    problem: &Problem<'_>,
-    method: Method,
-    states: &[f64],
-    states_low: &[f64],
-) -> Result<Parameters, Invalid> {
-    let (span, weights, start) = start::<R>(problem, method);
-    let (m, width) = (problem.start.a.len(), 1 + span.k);
-    let row = start.len() + m;
-    if !states.len().is_multiple_of(row) {
-        return Err(Invalid::Length { name: "states", found: states.len(), expected: row });
-    }
-    if !(states_low.is_empty() || states_low.len() == states.len()) {
-        let (found, expected) = (states_low.len(), states.len());
-        return Err(Invalid::Length { name: "the low part of states", found, expected });
-    }
-    let low = |k: usize| states_low.get(k).copied().unwrap_or(0.0);
-    let states: Vec<R> = states.iter().enumerate().map(|(k, high)| R::from_parts(*high, low(k))).collect();
-    let (mut a, mut w) = (Vec::new(), Vec::new());
-    for state in states.chunks_exact(row) {
-        for (i, neuron) in state[..start.len()].chunks_exact(width).enumerate() {
-            let exponent = state[start.len() + i].to_f64().round();
-            a.push(scaled(neuron[0], exponent));
-            w.extend(weights.hidden(&span, i, &neuron[1..], exponent).iter().map(|w| scaled(*w, exponent)));
-        }
-    }
-    let ((a, a_low), (w, w_low)) = (R::into_parts(a), R::into_parts(w));
-    Ok(Parameters { a, w, a_low, w_low })
 }

@@ -13,6 +13,7 @@
 //! | vanishing starts in closed form | `escape` |
 //! | is it over? | `stopping` |
 //! | segment after segment; what happens between two; rows | `drive`, `run`, `switch`, `shown` |
+//! | the weights behind states | `parameters` |
 //! | the cross-check in raw weights | `raw` |
 //!
 //! # Sources
@@ -26,6 +27,7 @@ mod drive;
 mod escape;
 mod guards;
 mod number;
+mod parameters;
 mod problem;
 mod raw;
 mod run;
@@ -45,5 +47,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use drive::{Parameters, gradient_flow, parameters};
+pub use drive::gradient_flow;
+pub use parameters::{Parameters, ending, parameters};
 pub use problem::Problem;

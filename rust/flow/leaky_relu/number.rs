@@ -9,7 +9,8 @@ use super::vectors::Vectors;
 use crate::flow::Neurons;
 use crate::flow::fully_connected::divergence;
 use crate::flow::numbers::Numbers;
-use crate::linalg::{RowBasis, Rows};
+use crate::linalg::{RowBasis, Rows, norm};
+use crate::potential::double_double::neuron::NeuronPotential;
 use crate::real::{DoubleDouble, Real};
 
 /// `D_Q(β, β(0))` as a function of β.
@@ -143,8 +144,16 @@ impl Number for DoubleDouble {
         data
     }
 
-    fn divergence(_start: &Neurons<'_>, _d: usize) -> Option<Divergence<Self>> {
-        None
+    fn divergence(start: &Neurons<'_>, _d: usize) -> Option<Divergence<Self>> {
+        let (unit, hidden) = (start.log().exp(), start.hidden());
+        let [outer] = start.outer()[..] else { return None };
+        let inner = norm(hidden.iter().copied());
+        let potential = NeuronPotential {
+            delta: (outer.abs() - inner) * unit * ((outer.abs() + inner) * unit),
+            linear: None,
+        };
+        let first: Vec<Self> = hidden.iter().map(|w| outer * unit * (*w * unit)).collect();
+        Some(Box::new(move |beta| potential.bregman(beta, &first)))
     }
 }
 
