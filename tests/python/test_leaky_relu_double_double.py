@@ -92,20 +92,36 @@ def test_events_are_those_of_binary64_at_the_same_times():
     assert seen >= 40
 
 
-def test_the_error_is_proportional_to_the_tolerance_through_kinks_and_so_are_the_times_of_events():
-    for seed in (1, 3):
-        net, X, y = three_neurons(seed)
-        runs = {rtol: exact_flow(net, X, y, t=[10.0], rtol=rtol) for rtol in 10.0 ** np.arange(-24.0, -11.0, 2.0)}
-        best = exact_flow(net, X, y, t=[10.0], rtol=1e-28)
-        assert any(event.kind == "starts_sliding" for event in best.events)
-        errors = [distance(run.to_mpmath()[-1], best.to_mpmath()[-1]) for run in runs.values()]
-        slope = np.polyfit(np.log(list(runs)), np.log(errors), 1)[0]
-        assert 0.8 <= slope <= 1.2, (slope, errors)
-        for rtol, run in runs.items():
-            assert sequence(run) == sequence(best)
-            for a, b in zip(run.events, best.events, strict=True):
-                # Where a kink is approached at a small angle the time is worse than the state by the angle.
-                assert abs(a.time - b.time) <= max(1e3 * rtol, 2.0**-52) * b.time
+PROBLEMS = [(three_neurons, 0), (three_neurons, 3), (three_neurons, 4), (three_neurons, 5), (one_neuron, 2), (one_neuron, 4)]
+
+
+def test_the_error_is_proportional_to_the_tolerance_through_crossings_and_slides():
+    # At a time at which the fastest mode has not yet died out: beyond, a stiffly accurate method is at times far better
+    # than it was asked to be, which makes slopes of single problems noise.
+    tolerances, slid = 10.0 ** np.arange(-24.0, -11.0, 2.0), 0
+    for make, seed in PROBLEMS:
+        problem = make(seed)
+        runs = [exact_flow(*problem, t=[3.0], rtol=rtol) for rtol in tolerances]
+        best = exact_flow(*problem, t=[3.0], rtol=1e-29)
+        assert all(sequence(run) == sequence(best) for run in runs)
+        slid += any(event.kind == "starts_sliding" for event in best.events)
+        errors = [distance(run.to_mpmath()[-1], best.to_mpmath()[-1]) for run in runs]
+        slope = np.polyfit(np.log(tolerances), np.log(errors), 1)[0]
+        assert 0.8 <= slope <= 1.2, (make, seed, slope, errors)
+    assert slid >= 4
+
+
+def test_times_of_events_converge_with_the_tolerance():
+    tolerances, worst = (1e-5, 1e-7, 1e-9, 1e-11, 1e-14), np.zeros(5)
+    for make, seed in PROBLEMS:
+        problem = make(seed)
+        best = [event.time for event in exact_flow(*problem, t=[3.0]).events]
+        for k, rtol in enumerate(tolerances):
+            times = [event.time for event in exact_flow(*problem, t=[3.0], rtol=rtol).events]
+            worst[k] = max(worst[k], np.abs(np.divide(times, best) - 1.0).max())
+    # They are told in binary64; of a kink that is approached at a small angle they are worse than the state by the angle.
+    assert (worst <= 10.0 * np.array(tolerances) + 2.0**-51).all(), worst
+    assert worst[0] > 1e-9 > 1e2 * worst[3]
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-100])
@@ -154,7 +170,7 @@ def test_relu_and_least_squares_ends_have_thirty_digits_too():
     end = exact_limit(relu, X, y)
     assert end.status == "saddle"
     assert end.kkt.backward_error[1] == y[1]
-    assert abs(end.kkt.backward_error[0]) <= 1e-29
+    assert abs(end.kkt.backward_error[0]) <= 1e-28
     assert end.kkt.feasibility == pytest.approx(0.3, rel=1e-15)
     assert end.kkt.stationarity <= 1e-28
     moved = ib.check_kkt(relu, X, y, (end.beta, end.beta_low + 1e-22), precision="double-double")
