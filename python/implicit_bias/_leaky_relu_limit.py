@@ -29,9 +29,7 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
     found = _integrated(net, X, y, options)
     status, n_iter = Status(found["status"]), int(found["stats"]["newton_systems"])
     precision = "double" if low is None else "double-double"
-    weights, _ = _core.leaky_relu_parameters(
-        X, y, net._start, net.slope, "radau", found["path"], precision=precision
-    )
+    weights, _ = _core.leaky_relu_parameters(X, y, net._start, net.slope, "radau", found["path"], precision=precision)
     a, hidden = (part[-1] for part in weights)
     if one and status in (Status.CONVERGED, Status.ROUNDOFF_FLOOR) and a[0] != 0.0:
         # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra.
@@ -96,7 +94,7 @@ def _of_the_end(
     found: "_core._Flow",
     weights: tuple[Array, Array],
 ) -> KKTReport:
-    """What can be asked where no theorem gives a potential: are the data fitted, and did W move in their span alone?"""
+    """What can be asked where no theorem gives a potential: whether the data are fitted, and W moved in their span."""
     if low is None:
         residual = _residual(X, y, net.slope, *weights)
         outside = _outside(X, weights[1] - net._weights[1])
@@ -168,7 +166,9 @@ def _exact_report(
     # A sample of slope 0 pulls nowhere, as one of zeros does: its multiplier is 0, and its output is.
     data, targets = np.where(seen[:, None], X, 0.0), tuple(np.where(seen, part, 0.0) for part in y)
     divisors = np.where(seen, slopes, 1.0)
-    found = _neuron_double_double.check_kkt(potential, net, data, (targets[0], targets[1]), beta, sign, n_jobs, divisors)
+    found = _neuron_double_double.check_kkt(
+        potential, net, data, (targets[0], targets[1]), beta, sign, n_jobs, divisors
+    )
     missed, fitted = (float(np.abs(np.where(part, y[0], 0.0)).max()) for part in (~seen, seen))
     size = max(missed, fitted)
     feasibility = found.feasibility if missed == 0.0 else max(found.feasibility * (fitted or 1.0), missed) / size

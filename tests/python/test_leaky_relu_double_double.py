@@ -92,7 +92,14 @@ def test_events_are_those_of_binary64_at_the_same_times():
     assert seen >= 40
 
 
-PROBLEMS = [(three_neurons, 0), (three_neurons, 3), (three_neurons, 4), (three_neurons, 5), (one_neuron, 2), (one_neuron, 4)]
+PROBLEMS = [
+    (three_neurons, 0),
+    (three_neurons, 3),
+    (three_neurons, 4),
+    (three_neurons, 5),
+    (one_neuron, 2),
+    (one_neuron, 4),
+]
 
 
 def test_the_error_is_proportional_to_the_tolerance_through_crossings_and_slides():
@@ -119,7 +126,7 @@ def test_times_of_events_converge_with_the_tolerance():
         for k, rtol in enumerate(tolerances):
             times = [event.time for event in exact_flow(*problem, t=[3.0], rtol=rtol).events]
             worst[k] = max(worst[k], np.abs(np.divide(times, best) - 1.0).max())
-    # They are told in binary64; of a kink that is approached at a small angle they are worse than the state by the angle.
+    # They are told in binary64; where a kink is approached at a small angle they are worse than the state by it.
     assert (worst <= 10.0 * np.array(tolerances) + 2.0**-51).all(), worst
     assert worst[0] > 1e-9 > 1e2 * worst[3]
 
