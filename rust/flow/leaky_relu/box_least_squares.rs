@@ -91,9 +91,9 @@ impl<R: Real> BoxLeastSquares<'_, R> {
         let size = norm(self.b.iter().map(|b| b.to_f64()))
             + now.x.iter().enumerate().map(|(j, x)| x.to_f64().abs() * self.length(j)).sum::<f64>();
         let mut best = (ROUND_OFF * R::UNIT_ROUNDOFF * size, None);
-        for j in 0..now.x.len() {
+        for (j, barred) in barred.iter().enumerate() {
             let length = self.length(j);
-            if barred[j] || now.places[j] == Place::Inside || length == 0.0 || self.lower[j] >= self.upper[j] {
+            if *barred || now.places[j] == Place::Inside || length == 0.0 || self.lower[j] >= self.upper[j] {
                 continue;
             }
             let slope = self.vectors.dot(j, &rest).to_f64() / length;

@@ -63,7 +63,9 @@ impl<R: Real> Columns<R> {
         if !(left > R::from_f64(self.dependent) * size) {
             return false;
         }
-        rest.iter_mut().for_each(|v| *v /= left);
+        for v in &mut rest {
+            *v /= left;
+        }
         self.q.push(&rest);
         column.push(left);
         self.t.push(column);

@@ -86,7 +86,9 @@ impl<R: Number> Decision<'_, R> {
     ) -> Option<Pattern> {
         let (push, size) = self.push(attracting, repelling, sides);
         let mut vectors = Vectors::new(self.span.k);
-        attracting.iter().for_each(|(g, _)| vectors.push(&self.span.kink(*g)));
+        for (g, _) in attracting {
+            vectors.push(&self.span.kink(*g));
+        }
         let upper: Vec<R> = attracting.iter().map(|(_, kink)| kink.attraction.abs()).collect();
         let lower: Vec<R> = upper.iter().map(|most| R::from_f64(self.slope) * *most).collect();
         let problem = BoxLeastSquares { vectors: &vectors, b: &push, lower: &lower, upper: &upper };

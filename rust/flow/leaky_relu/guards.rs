@@ -43,12 +43,21 @@ pub(super) struct Guards<'a, R = f64> {
     signs: Vec<f64>,
     /// Residuals below this are round-off.
     noise: f64,
+    /// [`Number::astray`].
+    astray: f64,
     work: Work<R>,
 }
 
 impl<'a, R: Number> Guards<'a, R> {
-    /// From a state on.
-    pub(super) fn new(span: &'a Span<R>, pieces: &'a [Piece<R>], gains: &'a [f64], slope: f64, state: &[R]) -> Self {
+    /// From a state on, in a run at the tolerance `rtol`.
+    pub(super) fn new(
+        span: &'a Span<R>,
+        pieces: &'a [Piece<R>],
+        gains: &'a [f64],
+        slope: f64,
+        state: &[R],
+        rtol: f64,
+    ) -> Self {
         let mut work = Work::new(pieces.len(), span.n);
         activate(span, pieces, gains, state, &mut work);
         let (mut list, mut signs) = (Vec::new(), Vec::new());
@@ -73,7 +82,7 @@ impl<'a, R: Number> Guards<'a, R> {
             }
         }
         let noise = NOISE * R::ULP * terms(span, gains, state);
-        Self { span, pieces, gains, slope, list, signs, noise, work }
+        Self { span, pieces, gains, slope, list, signs, noise, astray: R::astray(rtol), work }
     }
 
     /// How many.
@@ -86,8 +95,13 @@ impl<'a, R: Number> Guards<'a, R> {
         self.list[k]
     }
 
+    /// True for a value of the k-th that is no round-off of an event it began with.
+    pub(super) fn is_astray(&self, k: usize, value: R, state: &[R]) -> bool {
+        value.to_f64() < -self.astray * self.size(k, state)
+    }
+
     /// What the k-th is to be compared with.
-    pub(super) fn size(&self, k: usize, state: &[R]) -> f64 {
+    fn size(&self, k: usize, state: &[R]) -> f64 {
         let Guard { neuron, kink, what } = self.list[k];
         let neuron = &state[neuron * (1 + self.span.k)..(neuron + 1) * (1 + self.span.k)];
         match what {

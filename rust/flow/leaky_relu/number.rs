@@ -149,10 +149,8 @@ impl Number for DoubleDouble {
         let (unit, hidden) = (start.log().exp(), start.hidden());
         let [outer] = start.outer()[..] else { return None };
         let inner = norm(hidden.iter().copied());
-        let potential = NeuronPotential {
-            delta: (outer.abs() - inner) * unit * ((outer.abs() + inner) * unit),
-            linear: None,
-        };
+        let potential =
+            NeuronPotential { delta: (outer.abs() - inner) * unit * ((outer.abs() + inner) * unit), linear: None };
         let first: Vec<Self> = hidden.iter().map(|w| outer * unit * (*w * unit)).collect();
         Some(Box::new(move |beta| potential.bregman(beta, &first)))
     }

@@ -223,10 +223,9 @@ impl<'a, R: Number> Run<'a, R> {
         let settings = self.settings()?;
         let outside = now.exponents.iter().enumerate().map(|(i, e)| self.weights.outside_norm(i, *e)).collect();
         let mut flow = Smooth::new(self.span, &now.pieces, gains, settings.rtol, outside, self.largest.clone());
-        let guards = Guards::new(self.span, &now.pieces, gains, self.slope, &now.state);
+        let guards = Guards::new(self.span, &now.pieces, gains, self.slope, &now.state, self.options.rtol);
         let (exact, end) = (self.options.times.is_some(), recorder.horizon());
         let mut watch = Watch::new(guards, recorder, show, self.goal, &now.exponents, exact, self.stats.accepted);
-        watch.astray = R::astray(self.options.rtol);
         let (t, state) = (now.t, now.state.clone());
         let outcome = if self.options.method == Method::Weights {
             let mut raw = Raw::new(self.span, &now.pieces, gains, self.slope, settings.rtol);

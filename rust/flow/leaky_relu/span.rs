@@ -162,6 +162,12 @@ fn coordinates_of_rows<R: Real>(q: Option<&Vectors>, d: usize, data: &[f64]) -> 
 mod tests {
     use super::super::testing::Random;
     use super::*;
+    use crate::real::DoubleDouble;
+
+    /// The samples of every kink.
+    fn samples<R: Number>(span: &Span<R>) -> Vec<Vec<usize>> {
+        span.kinks.iter().map(|kink| kink.iter().map(|(n, _)| *n).collect()).collect()
+    }
 
     #[test]
     fn parallel_and_antiparallel_rows_share_a_kink_whatever_their_length() {
@@ -175,8 +181,7 @@ mod tests {
         let Some(x) = Rows::new(&data, 6, 5) else { panic!() };
         let span = Span::<f64>::new(x, &[1.0; 6], true);
         assert_eq!(span.k, 2);
-        let samples: Vec<Vec<usize>> = span.kinks.iter().map(|kink| kink.iter().map(|(n, _)| *n).collect()).collect();
-        assert_eq!(samples, [vec![0, 2, 3], vec![1, 4]]);
+        assert_eq!(samples(&span), [vec![0, 2, 3], vec![1, 4]]);
         for ((_, factor), expected) in span.kinks[0].iter().zip([1.0, -3.0, 1e-9]) {
             assert!((factor / expected - 1.0).abs() < 1e-14);
         }
@@ -186,6 +191,33 @@ mod tests {
         for n in 0..5 {
             let p = f64::dot(&data[n * 5..(n + 1) * 5], &w);
             assert!((scaled(f64::dot(span.row(n), &u), span.units.0) - p).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn in_double_double_coordinates_lose_nothing_of_the_data_and_kinks_are_shared_by_exact_multiples_only() {
+        let mut random = Random::new(9);
+        let (first, other) = (random.vector(7), random.vector(7));
+        let mut data = Vec::new();
+        // A third is rounded, entry by entry; a power of two is not.
+        for (row, divisor) in [(&first, 1.0), (&other, 1.0), (&first, -3.0), (&first, -4.0), (&other, 1.0)] {
+            data.extend(row.iter().map(|v| v / divisor));
+        }
+        let Some(x) = Rows::new(&data, 5, 7) else { panic!() };
+        let rounded = Span::<f64>::new(x, &[1.0; 5], true);
+        let exact = Span::<DoubleDouble>::new(x, &[DoubleDouble::ONE; 5], true);
+        assert_eq!(samples(&rounded), [vec![0, 2, 3], vec![1, 4]]);
+        assert_eq!(samples(&exact), [vec![0, 3], vec![1, 4], vec![2]]);
+        // Rounded thirds are no multiple: a third direction, at an angle of 1e-16.
+        assert_eq!((rounded.k, exact.k), (2, 3));
+        for n in 0..5 {
+            let mut back = vec![DoubleDouble::ZERO; 7];
+            exact.add(&exact.rows.get(n), &mut back);
+            for (back, v) in back.iter().zip(&data[n * 7..(n + 1) * 7]) {
+                // Products of seven terms, twice.
+                let off = scaled(*back, exact.units.0).add_f64(-*v).high;
+                assert!(off.abs() < 30.0 * DoubleDouble::UNIT_ROUNDOFF, "{off:e}");
+            }
         }
     }
 }

@@ -37,8 +37,6 @@ pub(super) struct Watch<'s, 'r, 'p, 'i, R: Number = f64> {
     pub(super) exact_rows: bool,
     /// Accepted steps before this segment.
     pub(super) steps: u64,
-    /// [`Number::astray`].
-    pub(super) astray: f64,
     pub(super) ending: Option<Ending>,
     state: Vec<R>,
     work: Work<R>,
@@ -64,7 +62,6 @@ impl<'s, 'r, 'p, 'i, R: Number> Watch<'s, 'r, 'p, 'i, R> {
             exponents,
             exact_rows,
             steps,
-            astray: f64::INFINITY,
             ending: None,
             state: vec![R::ZERO; m * (1 + k)],
             work: Work::new(m, n),
@@ -119,12 +116,10 @@ impl<'s, 'r, 'p, 'i, R: Number> Watch<'s, 'r, 'p, 'i, R> {
     }
 
     /// Guards that have gone astray at the end of a step.
-    fn gone_astray(&mut self, state: &[R]) -> Vec<Guard> {
+    fn astray(&mut self, state: &[R]) -> Vec<Guard> {
         let mut values = vec![R::ZERO; self.guards.len()];
         self.guards.evaluate(state, &mut values);
-        let below = |(k, value): (usize, R)| {
-            (value.to_f64() < -self.astray * self.guards.size(k, state)).then(|| self.guards.get(k))
-        };
+        let below = |(k, value): (usize, R)| self.guards.is_astray(k, value, state).then(|| self.guards.get(k));
         values.into_iter().enumerate().filter_map(below).collect()
     }
 
@@ -177,7 +172,7 @@ fn earlier<R: Real>(a: R, b: R) -> R {
 impl<R: Number, S: System<R>> Observer<R, S> for Watch<'_, '_, '_, '_, R> {
     fn step(&mut self, system: &mut S, step: &mut Step<'_, R, S>) -> Action<R> {
         let event = self.event(system, step).or_else(|| {
-            let astray = self.gone_astray(step.y_new());
+            let astray = self.astray(step.y_new());
             (!astray.is_empty()).then_some((step.t_new, astray))
         });
         let end = event.as_ref().map_or(step.t_new, |event| event.0);

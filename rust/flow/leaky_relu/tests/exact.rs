@@ -54,13 +54,7 @@ impl Case {
 
     /// `(a_i, w_i)` of every neuron in every row.
     fn weights(&self, flow: &Flow) -> Vec<(DoubleDouble, Vec<DoubleDouble>)> {
-        let found = parameters(
-            &self.problem(),
-            Method::Auto,
-            Precision::DoubleDouble,
-            &flow.states,
-            &flow.states_low,
-        );
+        let found = parameters(&self.problem(), Method::Auto, Precision::DoubleDouble, &flow.states, &flow.states_low);
         let Ok(found) = found else { panic!("{found:?}") };
         let join = |high: &[f64], low: &[f64]| -> Vec<DoubleDouble> {
             high.iter().zip(low).map(|(high, low)| DoubleDouble::from_parts(*high, *low)).collect()
