@@ -20,6 +20,9 @@ PROBLEMS = [
     *[("diagonal", *sizes) for sizes in [(100, 1000, 1e2), (100, 1000, 1e-12), (200, 5000, 1e-6)]],
     *[("linear, 1 neuron", *sizes) for sizes in [(5, 20, 1e-3), (100, 1000, 1e-6)]],
     *[("linear, 20 neurons", *sizes) for sizes in [(5, 20, 1e-3), (100, 1000, 1e-6)]],
+    ("leaky ReLU, 1 neuron", 4, 6, 0.1),
+    ("leaky ReLU, 3 neurons", 10, 20, 0.1),
+    ("leaky ReLU, 10 neurons", 40, 100, 0.1),
 ]
 MOST = 20.0
 #: Long runs say nothing that their first steps do not; both precisions are cut alike.
@@ -30,9 +33,11 @@ def network(kind, n_features, scale, rng):
     """The start; several neurons at random."""
     if kind == "diagonal":
         return ib.DiagonalNetwork.from_scale_shape(n_features, scale=scale)
-    m = int(kind.split()[1])
+    m = int(kind.split(", ")[1].split()[0])
     a, W = rng.standard_normal(m), rng.standard_normal((m, n_features)) / np.sqrt(n_features)
-    return ib.FullyConnectedNetwork(a, W, log_magnitude=0.5 * np.log(scale))
+    if kind.startswith("linear"):
+        return ib.FullyConnectedNetwork(a, W, log_magnitude=0.5 * np.log(scale))
+    return ib.LeakyReLUNetwork(np.sqrt(scale) * a, np.sqrt(scale) * W, slope=0.1)
 
 
 def seconds_a_step(problem, precision):
@@ -41,7 +46,7 @@ def seconds_a_step(problem, precision):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n_samples, n_features)), rng.standard_normal(n_samples)
     net = network(kind, n_features, scale, rng)
-    method = "auto" if kind == "diagonal" else "radau"
+    method = "radau" if kind.startswith("linear") else "auto"
     began = time.process_time()
     flow = ib.gradient_flow(net, X, y, precision=precision, method=method, max_steps=STEPS, n_jobs=1, save_beta=False)
     steps = flow.stats["accepted"] + flow.stats["rejected"]

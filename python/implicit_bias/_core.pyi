@@ -32,6 +32,7 @@ __all__ = [
     "fully_connected_flow",
     "fully_connected_parameters",
     "fully_connected_reach",
+    "leaky_relu_end",
     "leaky_relu_flow",
     "leaky_relu_parameters",
     "log_ab_from_kappa",
@@ -302,6 +303,9 @@ def leaky_relu_flow(
     save_beta: bool,
     progress: Callable[[float, float, int, float], None] | None,
     n_jobs: int,
+    precision: str = "double",
+    y_low: _Array | None = None,
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
 ) -> _Flow: ...
 def leaky_relu_parameters(
     X: _Array,
@@ -310,4 +314,17 @@ def leaky_relu_parameters(
     slope: float,
     method: str,
     path: _Array,
-) -> tuple[_Array, _Array]: ...
+    precision: str = "double",
+    path_low: _Array | None = None,
+    start_low: tuple[_Array | None, _Array | None, float] | None = None,
+) -> tuple[tuple[_Array, _Array], tuple[_Array, _Array] | None]: ...
+def leaky_relu_end(
+    X: _Array,
+    y: _Array,
+    y_low: _Array,
+    start: tuple[_Array, _Array, float],
+    slope: float,
+    path: _Array,
+    path_low: _Array,
+    start_low: tuple[_Array | None, _Array | None, float],
+) -> tuple[_Array, float]: ...

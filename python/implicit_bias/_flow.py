@@ -69,8 +69,8 @@ def gradient_flow(
         In double-double in [1e-31, 0.1], 1e-29 by default.
     precision : {"double", "double-double"}, default "double"
         Arithmetic of the state. "double-double" has 31 digits, each array of the result a companion ``…_low``, and a
-        step costs some ten times as much; without ``method="weights"`` and the observable "distance". `X` and times are
-        binary64 in either.
+        step costs some ten times as much; without ``method="weights"`` and the observable "distance". `X`, times and
+        those of events are binary64 in either.
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
         "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto":
         explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _leaky_relu_limit
+from . import _core, _leaky_relu_limit, _neuron_start
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential
@@ -191,12 +191,30 @@ class LeakyReLUNetwork(Neurons):
         end = self._end_asked(X, y, options)
         return _core.leaky_relu_flow(X, y, self._start, self.slope, max_events=max_events, end=end, **options)
 
+    def _integrate_exactly(
+        self, X: Array, y: tuple[Array, Array], options: FlowOptions, max_events: int | None
+    ) -> "_core._Flow":
+        return _core.leaky_relu_flow(
+            X,
+            y[0],
+            self._start,
+            self.slope,
+            max_events=max_events,
+            end=None,
+            precision="double-double",
+            y_low=y[1],
+            start_low=_neuron_start.rests(self),
+            **options,
+        )
+
     def _parameters(self, flow: "Flow") -> NeuronParameters:
         # The path of the raw weights has one column for each of them and for the units of the neurons.
         method = "weights" if flow._method == "weights" else "radau"
-        return NeuronParameters(
-            *_core.leaky_relu_parameters(flow._X, flow._y, self._start, self.slope, method, flow._path)
+        precision = "double" if flow.beta_low is None else "double-double"
+        weights, _ = _core.leaky_relu_parameters(
+            flow._X, flow._y, self._start, self.slope, method, flow._path, precision=precision
         )
+        return NeuronParameters(*weights)
 
     def _conserved(self, flow: "Flow") -> Balancedness:
         rows, (a, hidden) = self._parameters(flow), self._weights

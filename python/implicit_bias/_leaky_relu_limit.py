@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _core, _neuron_double_double
+from . import _core, _neuron_double_double, _neuron_start
 from ._results import KKTReport, Limit
 from ._status import LIMIT_STEPS, Status, message_of_limit
 from ._validate import Array
@@ -22,52 +22,26 @@ ON_KINK = 1e-9
 
 def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") -> Limit:
     """The end of the flow: in closed form where it must interpolate or is seen to, otherwise where it gets."""
-    low = options.get("y_low")
-    if low is not None and net.a.size > 1:
-        raise _neuron_double_double.unavailable(f"{net.a.size} leaky-ReLU neurons")
     one = net.a.size == 1 and net.slope > 0.0 and y.any() and _full_rank(X)
     if one and net._delta() > 0.0:
         return _closed_form(net, X, y, math.copysign(1.0, net.a[0]), options, 0)
-    found = _core.leaky_relu_flow(
-        X,
-        y,
-        net._start,
-        net.slope,
-        times=None,
-        time_unit=1.0,
-        rtol=1e-12,
-        tol=min(options["tol"], 1e-12),
-        method="auto",
-        max_steps=LIMIT_STEPS,
-        max_seconds=None,
-        max_events=None,
-        observables=[],
-        end=None,
-        save_beta=False,
-        progress=None,
-        n_jobs=options["n_jobs"],
-    )
+    low = options.get("y_low")
+    found = _integrated(net, X, y, options)
     status, n_iter = Status(found["status"]), int(found["stats"]["newton_systems"])
-    a, hidden = _core.leaky_relu_parameters(X, y, net._start, net.slope, "radau", found["path"])
-    if one and status in (Status.CONVERGED, Status.ROUNDOFF_FLOOR) and a[0, 0] != 0.0:
+    precision = "double" if low is None else "double-double"
+    weights, _ = _core.leaky_relu_parameters(X, y, net._start, net.slope, "radau", found["path"], precision=precision)
+    a, hidden = (part[-1] for part in weights)
+    if one and status in (Status.CONVERGED, Status.ROUNDOFF_FLOOR) and a[0] != 0.0:
         # It interpolates, and which sign a has at the end is seen, not guessed: the rest is algebra.
-        return _closed_form(net, X, y, math.copysign(1.0, a[0, 0]), options, n_iter)
-    if low is not None:
-        raise _neuron_double_double.unavailable(f"a leaky-ReLU neuron whose flow ends as {status}")
-    a, hidden = a[-1], hidden[-1]
-    residual = _residual(X, y, net.slope, a, hidden)
+        return _closed_form(net, X, y, math.copysign(1.0, a[0]), options, n_iter)
     if net.a.size == 1 and a[0] != 0.0:
-        kkt = _report(net, X, y, found["beta"][-1], math.copysign(1.0, a[0]))
+        sign = math.copysign(1.0, a[0])
+        if low is None:
+            kkt = _report(net, X, y, found["beta"][-1], sign)
+        else:
+            kkt = _exact_report(net, X, (y, low), (found["beta"][-1], found["beta_low"][-1]), sign, options["n_jobs"])
     else:
-        kkt = KKTReport(
-            stationarity=_outside(X, hidden - net._weights[1]),
-            feasibility=_ratio(residual, y),
-            duality_gap=None,
-            error_bound=None,
-            backward_error=residual,
-            multipliers=None,
-            theorem=None,
-        )
+        kkt = _of_the_end(net, X, y, low, found, (a, hidden))
     return Limit(
         beta=found["beta"][-1],
         multipliers=kkt.multipliers,
@@ -79,6 +53,62 @@ def limit(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") 
         status=status,
         message=message_of_limit(status),
         success=status.at_the_end,
+        beta_low=None if low is None else found["beta_low"][-1],
+        multipliers_low=kkt.multipliers_low,
+    )
+
+
+def _integrated(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOptions") -> "_core._Flow":
+    """The flow to its end, of which the last state is kept."""
+    low = options.get("y_low")
+    exact = low is not None
+    return _core.leaky_relu_flow(
+        X,
+        y,
+        net._start,
+        net.slope,
+        times=None,
+        time_unit=1.0,
+        rtol=1e-28 if exact else 1e-12,
+        tol=min(options["tol"], 1e-29 if exact else 1e-12),
+        method="auto",
+        max_steps=LIMIT_STEPS,
+        max_seconds=None,
+        max_events=None,
+        observables=[],
+        end=None,
+        save_beta=False,
+        progress=None,
+        n_jobs=options["n_jobs"],
+        precision="double-double" if exact else "double",
+        y_low=low,
+        start_low=_neuron_start.rests(net) if exact else None,
+    )
+
+
+def _of_the_end(
+    net: "LeakyReLUNetwork",
+    X: Array,
+    y: Array,
+    low: Array | None,
+    found: "_core._Flow",
+    weights: tuple[Array, Array],
+) -> KKTReport:
+    """What can be asked where no theorem gives a potential: whether the data are fitted, and W moved in their span."""
+    if low is None:
+        residual = _residual(X, y, net.slope, *weights)
+        outside = _outside(X, weights[1] - net._weights[1])
+    else:
+        parts = found["path"][-1:], found["path_low"][-1:]
+        residual, outside = _core.leaky_relu_end(X, y, low, net._start, net.slope, *parts, _neuron_start.rests(net))
+    return KKTReport(
+        stationarity=outside,
+        feasibility=_ratio(residual, y),
+        duality_gap=None,
+        error_bound=None,
+        backward_error=residual,
+        multipliers=None,
+        theorem=None,
     )
 
 
@@ -93,8 +123,6 @@ def check_kkt(
     signs = (1.0, -1.0) if net._delta() < 0.0 or net.a[0] == 0.0 else (math.copysign(1.0, net.a[0]),)
     if low is None:
         reports = [_report(net, X, y, beta, sign) for sign in signs]
-    elif net.slope == 0.0:
-        raise _neuron_double_double.unavailable("a ReLU neuron")
     else:
         pairs = (y, low[0]), (beta, low[1])
         reports = [_exact_report(net, X, *pairs, sign, n_jobs) for sign in signs]
@@ -134,9 +162,24 @@ def _exact_report(
     p = sign * (X @ beta[0])
     slopes = np.where(p > 0.0, 1.0, net.slope)
     slopes[np.abs(p) <= ON_KINK * np.linalg.norm(X, axis=1) * np.linalg.norm(beta[0])] = 1.0
-    potential = net._potential(sign)
-    found = _neuron_double_double.check_kkt(potential, net, X, y, beta, sign, n_jobs, slopes)
-    return replace(found, duality_gap=None, theorem=THEOREM)
+    potential, seen = net._potential(sign), slopes > 0.0
+    # A sample of slope 0 pulls nowhere, as one of zeros does: its multiplier is 0, and its output is.
+    data, targets = np.where(seen[:, None], X, 0.0), tuple(np.where(seen, part, 0.0) for part in y)
+    divisors = np.where(seen, slopes, 1.0)
+    found = _neuron_double_double.check_kkt(
+        potential, net, data, (targets[0], targets[1]), beta, sign, n_jobs, divisors
+    )
+    missed, fitted = (float(np.abs(np.where(part, y[0], 0.0)).max()) for part in (~seen, seen))
+    size = max(missed, fitted)
+    feasibility = found.feasibility if missed == 0.0 else max(found.feasibility * (fitted or 1.0), missed) / size
+    return replace(
+        found,
+        feasibility=feasibility,
+        backward_error=np.where(seen, found.backward_error, y[0]),
+        slopes=slopes,
+        duality_gap=None,
+        theorem=THEOREM,
+    )
 
 
 def _report(net: "LeakyReLUNetwork", X: Array, y: Array, beta: Array, sign: float) -> KKTReport:

@@ -97,8 +97,7 @@ class Network(ABC):
     ) -> "_core._Flow":
         """The trajectory in double-double, of targets in two parts; a ValueError where there is none."""
         raise ValueError(
-            f"precision must be 'double' for a flow of {type(self).__name__}: got 'double-double', "
-            "which DiagonalNetwork alone has"
+            f"precision must be 'double' for a flow of {type(self).__name__}, which has no other: got 'double-double'"
         )
 
     @abstractmethod

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::fully_connected::{fully_connected_flow, fully_connected_parameters, fully_connected_reach};
     #[pymodule_export]
-    use super::leaky_relu::{leaky_relu_flow, leaky_relu_parameters};
+    use super::leaky_relu::{leaky_relu_end, leaky_relu_flow, leaky_relu_parameters};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]

@@ -151,18 +151,3 @@ def test_results_pickle_and_are_the_same_for_any_number_of_threads():
 def test_what_is_not_there_is_refused_by_name(options, says):
     with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
         exact_flow(**options)
-
-
-@pytest.mark.parametrize(
-    "net",
-    [
-        ib.LeakyReLUNetwork.from_scale_shape([1.0, 0.0, 0.0], scale=1.0),
-    ],
-)
-def test_models_without_double_double_say_so(net):
-    says = (
-        f"precision must be 'double' for a flow of {type(net).__name__}: got 'double-double', "
-        "which DiagonalNetwork alone has"
-    )
-    with pytest.raises(ValueError, match=says):
-        exact_flow(net)

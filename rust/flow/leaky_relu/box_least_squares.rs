@@ -10,11 +10,12 @@
 //! Stark & Parker, *Bounded-variable least-squares*, Comput. Statist. 10 (1995) 129–141.
 
 use super::columns::Columns;
+use super::vectors::Vectors;
 use crate::linalg::norm;
 use crate::real::Real;
 
-/// Roundings of a gradient, in units of the sum of its terms.
-const ROUND_OFF: f64 = 64.0 * f64::EPSILON;
+/// Roundings of a gradient, in units of round-off of the sum of its terms.
+const ROUND_OFF: f64 = 128.0;
 
 /// Where a variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,30 +30,30 @@ pub(super) enum Place {
 
 /// The problem.
 #[derive(Clone, Debug)]
-pub(super) struct BoxLeastSquares<'a> {
+pub(super) struct BoxLeastSquares<'a, R = f64> {
     /// The vectors `v_j`, all of the length of `b`.
-    pub(super) vectors: &'a [&'a [f64]],
+    pub(super) vectors: &'a Vectors,
     /// What they should add up to.
-    pub(super) b: &'a [f64],
+    pub(super) b: &'a [R],
     /// Bounds, `lower ≤ upper`.
-    pub(super) lower: &'a [f64],
+    pub(super) lower: &'a [R],
     /// Bounds.
-    pub(super) upper: &'a [f64],
+    pub(super) upper: &'a [R],
 }
 
 /// Its solution: `x` and where every entry is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Solution {
+pub(super) struct Solution<R = f64> {
     /// The variables. Not unique where the vectors are dependent; `Σ x_j v_j` is.
-    pub(super) x: Vec<f64>,
+    pub(super) x: Vec<R>,
     /// Where they are.
     pub(super) places: Vec<Place>,
 }
 
-impl BoxLeastSquares<'_> {
+impl<R: Real> BoxLeastSquares<'_, R> {
     /// Solve it. `None` if the iteration does not end (numbers that are not finite).
-    pub(super) fn solve(&self) -> Option<Solution> {
-        let n = self.vectors.len();
+    pub(super) fn solve(&self) -> Option<Solution<R>> {
+        let n = self.lower.len();
         let mut now = Solution { x: self.lower.to_vec(), places: vec![Place::Lower; n] };
         let mut barred = vec![false; n];
         // A pass frees a variable and lowers the objective, or bars one: cycles would need rounding on top of ties.
@@ -71,27 +72,31 @@ impl BoxLeastSquares<'_> {
     }
 
     /// `b − Σ x_j v_j`.
-    pub(super) fn residual(&self, x: &[f64]) -> Vec<f64> {
+    pub(super) fn residual(&self, x: &[R]) -> Vec<R> {
         let mut rest = self.b.to_vec();
-        for (x, v) in x.iter().zip(self.vectors) {
-            f64::axpy(-x, v, &mut rest);
+        for (j, x) in x.iter().enumerate() {
+            self.vectors.axpy(j, -*x, &mut rest);
         }
         rest
     }
 
+    /// `‖v_j‖`.
+    fn length(&self, j: usize) -> f64 {
+        norm(self.vectors.high(j).iter().copied())
+    }
+
     /// The bounded variable with the steepest descent into the box, if there is any.
-    fn steepest(&self, now: &Solution, barred: &[bool]) -> Option<usize> {
+    fn steepest(&self, now: &Solution<R>, barred: &[bool]) -> Option<usize> {
         let rest = self.residual(&now.x);
-        let terms = |x: f64, v: &[f64]| x.abs() * norm(v.iter().copied());
-        let size =
-            norm(self.b.iter().copied()) + now.x.iter().zip(self.vectors).map(|(x, v)| terms(*x, v)).sum::<f64>();
-        let mut best = (ROUND_OFF * size, None);
-        for (j, v) in self.vectors.iter().enumerate() {
-            let length = norm(v.iter().copied());
-            if barred[j] || now.places[j] == Place::Inside || length == 0.0 || self.lower[j] >= self.upper[j] {
+        let size = norm(self.b.iter().map(|b| b.to_f64()))
+            + now.x.iter().enumerate().map(|(j, x)| x.to_f64().abs() * self.length(j)).sum::<f64>();
+        let mut best = (ROUND_OFF * R::UNIT_ROUNDOFF * size, None);
+        for (j, barred) in barred.iter().enumerate() {
+            let length = self.length(j);
+            if *barred || now.places[j] == Place::Inside || length == 0.0 || self.lower[j] >= self.upper[j] {
                 continue;
             }
-            let slope = f64::dot(v, &rest) / length;
+            let slope = self.vectors.dot(j, &rest).to_f64() / length;
             let descent = if now.places[j] == Place::Lower { slope } else { -slope };
             if descent > best.0 {
                 best = (descent, Some(j));
@@ -101,24 +106,24 @@ impl BoxLeastSquares<'_> {
     }
 
     /// Minimise over the free variables, giving up those that reach their bounds. False if `freed` gets nowhere.
-    fn minimise(&self, now: &mut Solution, freed: usize) -> bool {
+    fn minimise(&self, now: &mut Solution<R>, freed: usize) -> bool {
         let from = now.x[freed];
         loop {
             let free: Vec<usize> = (0..now.x.len()).filter(|j| now.places[*j] == Place::Inside).collect();
             let mut columns = Columns::new(self.b.len());
-            if !free.iter().all(|j| columns.push(self.vectors[*j])) {
+            if !free.iter().all(|j| columns.push(&self.vectors.get(*j))) {
                 return false;
             }
             let step = columns.solve(&self.residual(&now.x));
-            let (mut part, mut first) = (1.0, None);
+            let (mut part, mut first) = (R::ONE, None);
             for (j, step) in free.iter().zip(&step) {
-                let room = if *step > 0.0 { self.upper[*j] - now.x[*j] } else { self.lower[*j] - now.x[*j] };
-                if step.abs() > room.abs() && room / step < part {
-                    (part, first) = (room / step, Some((*j, *step > 0.0)));
+                let room = if *step > R::ZERO { self.upper[*j] - now.x[*j] } else { self.lower[*j] - now.x[*j] };
+                if step.abs() > room.abs() && room / *step < part {
+                    (part, first) = (room / *step, Some((*j, *step > R::ZERO)));
                 }
             }
             for (j, step) in free.iter().zip(&step) {
-                now.x[*j] += part * step;
+                now.x[*j] += part * *step;
             }
             let Some((j, up)) = first else { return now.x[freed] != from || now.places[freed] != Place::Inside };
             if j == freed && now.x[freed] == from {
@@ -139,8 +144,8 @@ mod tests {
     fn violation(problem: &BoxLeastSquares<'_>, solution: &Solution) -> f64 {
         let rest = problem.residual(&solution.x);
         let mut worst = 0.0_f64;
-        for (j, v) in problem.vectors.iter().enumerate() {
-            let slope = f64::dot(v, &rest);
+        for j in 0..solution.x.len() {
+            let slope = problem.vectors.dot(j, &rest);
             let (x, low, high) = (solution.x[j], problem.lower[j], problem.upper[j]);
             assert!(low <= x && x <= high);
             worst = worst.max(match solution.places[j] {
@@ -175,11 +180,11 @@ mod tests {
                 vectors[1] = vectors[0].iter().map(|v| -v).collect();
                 vectors[2] = vectors[0].clone();
             }
-            let views: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
+            let vectors = Vectors::exact(dim, vectors.concat());
             let upper: Vec<f64> = random.vector(n).iter().map(|v| v.abs()).collect();
             let lower: Vec<f64> = upper.iter().map(|v| 0.2 * v).collect();
             let b = random.vector(dim);
-            let problem = BoxLeastSquares { vectors: &views, b: &b, lower: &lower, upper: &upper };
+            let problem = BoxLeastSquares { vectors: &vectors, b: &b, lower: &lower, upper: &upper };
             let Some(solution) = problem.solve() else { panic!("round {round} does not end") };
             // Six terms of size 1 at most: gradients are right to some 1e-15.
             assert!(violation(&problem, &solution) < 1e-13, "round {round}: {solution:?}");
@@ -192,8 +197,8 @@ mod tests {
 
     #[test]
     fn numbers_that_are_not_finite_end_without_a_solution_or_at_a_bound() {
-        let v = [f64::NAN, 1.0];
-        let problem = BoxLeastSquares { vectors: &[&v], b: &[1.0, f64::INFINITY], lower: &[0.0], upper: &[1.0] };
+        let v = Vectors::exact(2, vec![f64::NAN, 1.0]);
+        let problem = BoxLeastSquares { vectors: &v, b: &[1.0, f64::INFINITY], lower: &[0.0], upper: &[1.0] };
         assert!(problem.solve().is_none_or(|solution| solution.x.len() == 1));
     }
 }

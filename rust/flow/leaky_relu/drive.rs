@@ -1,16 +1,17 @@
 //! The public entry: prepare, run, hand back rows; and the weights behind them.
 
+use super::number::Number;
 use super::problem::Problem;
 use super::run::{Now, Run};
 use super::shown::{Show, Weights};
 use super::span::Span;
-use super::units::{peak, scaled, split_exponential};
+use super::units::{peak, scaled};
 use crate::flow::Invalid;
 use crate::flow::clock::Clock;
-use crate::flow::fully_connected::divergence;
 use crate::flow::monitor::Monitor;
-use crate::flow::outcome::{Flow, Method, Options};
+use crate::flow::outcome::{Flow, Method, Options, Precision};
 use crate::flow::recorder::{Frame, Recorder};
+use crate::real::DoubleDouble;
 
 /// The trajectory of gradient flow from `problem.start`, row by row, every event of a pre-activation, and why it ended.
 ///
@@ -20,12 +21,18 @@ use crate::flow::recorder::{Frame, Recorder};
 pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Result<Flow, Invalid> {
     problem.validate()?;
     options.validate(problem.x.d())?;
-    let span = Span::new(problem.x, problem.y, options.method != Method::Weights);
-    let (unit, factor) = split_exponential(problem.start.log_magnitude);
-    let (weights, state) = Weights::start(problem, &span, factor, unit);
-    let mut now = Now { t: 0.0, exponents: weights.exponents.clone(), state, pieces: Vec::new() };
+    Ok(match options.precision {
+        Precision::Double => run::<f64>(problem, options, monitor),
+        Precision::DoubleDouble => run::<DoubleDouble>(problem, options, monitor),
+    })
+}
+
+/// The trajectory in the numbers `R`.
+fn run<R: Number>(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn Monitor) -> Flow {
+    let (span, weights, state) = start::<R>(problem, options.method);
+    let mut now = Now { t: R::ZERO, exponents: weights.exponents.clone(), state, pieces: Vec::new() };
     let m = now.exponents.len();
-    let divergence = if m == 1 { divergence::of(&problem.start, problem.x.d()) } else { None };
+    let divergence = if m == 1 { R::divergence(&problem.start, problem.x.d()) } else { None };
     let mut show = Show { span: &span, weights: &weights, slope: problem.slope, m, divergence };
     let mut run = Run::new(problem, options, &span, &weights);
     let start = run.start(&mut now, problem);
@@ -43,30 +50,14 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
         None => run.go(&mut now, &mut recorder, &mut show),
     };
     let events = run.sorted_events();
-    Ok(recorder.finish(&mut show, &now.extended(), status, run.stats, events))
+    recorder.finish(&mut show, &now.extended(), status, run.stats, events)
 }
 
-/// The weights `(a, W)`, T × m and T × m × d, behind the recorded states of a run.
-///
-/// # Errors
-/// [`Invalid`] if the problem is not valid or the states are none of its.
-pub fn parameters(problem: &Problem<'_>, method: Method, states: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Invalid> {
-    problem.validate()?;
-    let span = Span::new(problem.x, problem.y, method != Method::Weights);
-    let (unit, factor) = split_exponential(problem.start.log_magnitude);
-    let (weights, start) = Weights::start(problem, &span, factor, unit);
-    let (m, width) = (problem.start.a.len(), 1 + span.k);
-    let row = start.len() + m;
-    if !states.len().is_multiple_of(row) {
-        return Err(Invalid::Length { name: "states", found: states.len(), expected: row });
-    }
-    let (mut a, mut w) = (Vec::new(), Vec::new());
-    for state in states.chunks_exact(row) {
-        for (i, neuron) in state[..start.len()].chunks_exact(width).enumerate() {
-            let exponent = state[start.len() + i].round();
-            a.push(scaled(neuron[0], exponent));
-            w.extend(weights.hidden(&span, i, &neuron[1..], exponent).iter().map(|w| scaled(*w, exponent)));
-        }
-    }
-    Ok((a, w))
+/// Coordinates, and the start in them.
+pub(super) fn start<R: Number>(problem: &Problem<'_>, method: Method) -> (Span<R>, Weights<R>, Vec<R>) {
+    let span = Span::new(problem.x, &problem.targets::<R>(), method != Method::Weights);
+    let log = problem.start.log();
+    let (unit, factor) = R::split_exponential(R::from_parts(log.high, log.low));
+    let (weights, state) = Weights::start(problem, &span, factor, unit);
+    (span, weights, state)
 }

@@ -4,7 +4,8 @@
 //! | question | file |
 //! |---|---|
 //! | what is asked? | `problem` |
-//! | coordinates in which d drops out; which samples share a kink? | `span`, `columns`, `units` |
+//! | coordinates in which d drops out; which samples share a kink? | `span`, `vectors`, `columns`, `units` |
+//! | in binary64 and in double-double | `number` |
 //! | sides of pre-activations between events, slopes of slides | `segment` |
 //! | the smooth flow between events and its Jacobian | `smooth`, `shifts` |
 //! | when is a segment over? | `guards`, `watch` |
@@ -12,6 +13,7 @@
 //! | vanishing starts in closed form | `escape` |
 //! | is it over? | `stopping` |
 //! | segment after segment; what happens between two; rows | `drive`, `run`, `switch`, `shown` |
+//! | the weights behind states | `parameters` |
 //! | the cross-check in raw weights | `raw` |
 //!
 //! # Sources
@@ -24,6 +26,8 @@ mod decision;
 mod drive;
 mod escape;
 mod guards;
+mod number;
+mod parameters;
 mod problem;
 mod raw;
 mod run;
@@ -35,6 +39,7 @@ mod span;
 mod stopping;
 mod switch;
 mod units;
+mod vectors;
 mod watch;
 
 #[cfg(test)]
@@ -42,5 +47,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use drive::{gradient_flow, parameters};
+pub use drive::gradient_flow;
+pub use parameters::{Parameters, ending, parameters};
 pub use problem::Problem;

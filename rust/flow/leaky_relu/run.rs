@@ -2,6 +2,7 @@
 
 use super::escape::{Escape, is_unseen};
 use super::guards::Guards;
+use super::number::Number;
 use super::problem::Problem;
 use super::raw::Raw;
 use super::segment::Piece;
@@ -15,6 +16,7 @@ use crate::flow::outcome::{Event, Method, Options, Stats, Status};
 use crate::flow::recorder::{Formula, Recorder};
 use crate::linalg::norm;
 use crate::ode::{self, Explicit, Radau, integrate};
+use crate::real::Real;
 use std::rc::Rc;
 
 /// Steps are this much more accurate than asked for: errors of a step pass on into the times of events, and through them
@@ -26,8 +28,6 @@ const MARGIN: f64 = 0.1;
 /// holds the explicit method back.
 const FEW_KINKS: usize = 1024;
 const FEW_SAMPLES: usize = 128;
-/// The finest tolerance of a step, the floor of binary64.
-const FINEST: f64 = 1e-14;
 /// At tolerances below this only the method of order 13 is used.
 const SMOOTH: f64 = 1e-8;
 /// Decisions at one time, for every kink there is: more are no progress.
@@ -35,24 +35,24 @@ const STALLED: usize = 4;
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
-pub(super) struct Now {
-    pub(super) t: f64,
-    pub(super) state: Vec<f64>,
+pub(super) struct Now<R = f64> {
+    pub(super) t: R,
+    pub(super) state: Vec<R>,
     pub(super) exponents: Vec<f64>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece<R>>,
 }
 
-impl Now {
+impl<R: Real> Now<R> {
     /// The state as it is recorded.
-    pub(super) fn extended(&self) -> Vec<f64> {
-        self.state.iter().chain(&self.exponents).copied().collect()
+    pub(super) fn extended(&self) -> Vec<R> {
+        self.state.iter().copied().chain(self.exponents.iter().map(|e| R::from_f64(*e))).collect()
     }
 }
 
 /// What a run knows besides.
-pub(super) struct Run<'a> {
-    pub(super) span: &'a Span,
-    weights: &'a Weights,
+pub(super) struct Run<'a, R = f64> {
+    pub(super) span: &'a Span<R>,
+    weights: &'a Weights<R>,
     pub(super) slope: f64,
     pub(super) options: &'a Options<'a>,
     pub(super) goal: Goal,
@@ -66,8 +66,13 @@ pub(super) struct Run<'a> {
     stalled: usize,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(problem: &Problem<'_>, options: &'a Options<'a>, span: &'a Span, weights: &'a Weights) -> Self {
+impl<'a, R: Number> Run<'a, R> {
+    pub(super) fn new(
+        problem: &Problem<'_>,
+        options: &'a Options<'a>,
+        span: &'a Span<R>,
+        weights: &'a Weights<R>,
+    ) -> Self {
         let few = span.n <= FEW_SAMPLES && span.kinks.len() * problem.start.a.len() <= FEW_KINKS;
         let goal = Goal { tol: options.tol, size: span.size, at_tolerance: options.times.is_none() };
         Self {
@@ -77,7 +82,7 @@ impl<'a> Run<'a> {
             options,
             goal,
             largest: vec![(0.0, 0.0); problem.start.a.len()],
-            implicit: options.method == Method::Radau || options.method == Method::Auto && few,
+            implicit: options.method == Method::Radau || options.method == Method::Auto && (few || R::IMPLICIT),
             stats: Stats::default(),
             events: Vec::new(),
             stalled: 0,
@@ -89,29 +94,34 @@ impl<'a> Run<'a> {
     }
 
     /// `g_i`, which carry the neurons' units into the residual.
-    pub(super) fn gains(&self, now: &Now) -> Vec<f64> {
+    pub(super) fn gains(&self, now: &Now<R>) -> Vec<f64> {
         let (x, y) = self.span.units;
         now.exponents.iter().map(|e| scaled(1.0, 2.0 * e + x - y)).collect()
     }
 
-    pub(super) fn visit(&self, now: &Now) -> Work {
-        let mut work = Work { sigma: vec![0.0; now.pieces.len() * self.span.n], residual: vec![0.0; self.span.n] };
+    pub(super) fn visit(&self, now: &Now<R>) -> Work<R> {
+        let mut work = Work::new(now.pieces.len(), self.span.n);
         activate(self.span, &now.pieces, &self.gains(now), &now.state, &mut work);
         work
     }
 
     /// A time at which something begins to be seen: a weight has moved by 1 %.
-    pub(super) fn first_time(&self, now: &Now, work: &Work) -> f64 {
-        let mut pulled = vec![0.0; self.span.k];
+    pub(super) fn first_time(&self, now: &Now<R>, work: &Work<R>) -> f64 {
+        let mut pulled = vec![R::ZERO; self.span.k];
         let rates = now.pieces.iter().map(|piece| {
             pull(self.span, piece, &work.residual, &mut pulled);
-            norm(pulled.iter().copied())
+            norm(pulled.iter().map(|v| v.to_f64()))
         });
         0.01 / rates.fold(f64::MIN_POSITIVE, f64::max)
     }
 
     /// Segment after segment.
-    pub(super) fn go(&mut self, now: &mut Now, recorder: &mut Recorder<'_, '_>, show: &mut Show<'_>) -> Status {
+    pub(super) fn go(
+        &mut self,
+        now: &mut Now<R>,
+        recorder: &mut Recorder<'_, '_, R>,
+        show: &mut Show<'_, R>,
+    ) -> Status {
         loop {
             if self.options.max_events.is_some_and(|most| self.events.len() as u64 >= most) {
                 return Status::MaxEvents;
@@ -151,7 +161,7 @@ impl<'a> Run<'a> {
     }
 
     /// Every neuron in a unit that fits it, and on its kinks exactly.
-    fn prepare(&mut self, now: &mut Now) {
+    fn prepare(&mut self, now: &mut Now<R>) {
         let width = self.width();
         for (i, neuron) in now.state.chunks_exact_mut(width).enumerate() {
             let outside = self.weights.outside_norm(i, now.exponents[i]);
@@ -171,21 +181,24 @@ impl<'a> Run<'a> {
     /// In closed form, while f cannot be seen beside y.
     fn escape(
         &mut self,
-        now: &mut Now,
-        recorder: &mut Recorder<'_, '_>,
-        show: &mut Show<'_>,
+        now: &mut Now<R>,
+        recorder: &mut Recorder<'_, '_, R>,
+        show: &mut Show<'_, R>,
     ) -> Result<Ending, Status> {
         let escape = Escape::new(self.span, &now.pieces, &now.state, &now.exponents, now.t);
         let horizon = escape.horizon(self.span, &now.pieces, self.slope);
-        let end = horizon.time.min(recorder.horizon());
+        let last = recorder.horizon();
+        let end = if horizon.time < last { horizon.time } else { last };
         // Nothing grows: all weights fall to a saddle, for ever.
-        if horizon.time == f64::INFINITY && self.options.times.is_none() {
+        if horizon.time.to_f64() == f64::INFINITY && self.options.times.is_none() {
             return Err(Status::Saddle);
         }
         let (closed, dim) = (escape.clone(), now.state.len());
-        let formula: Formula = Rc::new(move |t, out: &mut [f64]| {
-            let (state, exponents) = out.split_at_mut(dim);
-            closed.at(t, state, exponents);
+        let formula: Formula<R> = Rc::new(move |t, out: &mut [R]| {
+            let (state, units) = out.split_at_mut(dim);
+            let mut exponents = vec![0.0; units.len()];
+            closed.at(t, state, &mut exponents);
+            units.iter_mut().zip(exponents).for_each(|(out, e)| *out = R::from_f64(e));
         });
         if !recorder.pass_formula(show, end, &formula) {
             return Err(Status::Interrupted);
@@ -202,15 +215,15 @@ impl<'a> Run<'a> {
     /// Step by step, to the next event.
     fn integrate(
         &mut self,
-        now: &mut Now,
+        now: &mut Now<R>,
         gains: &[f64],
-        recorder: &mut Recorder<'_, '_>,
-        show: &mut Show<'_>,
+        recorder: &mut Recorder<'_, '_, R>,
+        show: &mut Show<'_, R>,
     ) -> Result<Ending, Status> {
         let settings = self.settings()?;
         let outside = now.exponents.iter().enumerate().map(|(i, e)| self.weights.outside_norm(i, *e)).collect();
         let mut flow = Smooth::new(self.span, &now.pieces, gains, settings.rtol, outside, self.largest.clone());
-        let guards = Guards::new(self.span, &now.pieces, gains, self.slope, &now.state);
+        let guards = Guards::new(self.span, &now.pieces, gains, self.slope, &now.state, self.options.rtol);
         let (exact, end) = (self.options.times.is_some(), recorder.horizon());
         let mut watch = Watch::new(guards, recorder, show, self.goal, &now.exponents, exact, self.stats.accepted);
         let (t, state) = (now.t, now.state.clone());
@@ -242,7 +255,7 @@ impl<'a> Run<'a> {
         if left == Some(0) {
             return Err(Status::MaxSteps);
         }
-        let rtol = (MARGIN * self.options.rtol).max(FINEST);
+        let rtol = (MARGIN * self.options.rtol).max(R::FINEST);
         Ok(ode::Options {
             rtol,
             max_steps: left,

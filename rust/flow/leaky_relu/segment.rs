@@ -8,8 +8,8 @@
 //! Filippov, *Differential Equations with Discontinuous Righthand Sides*, 1988, §4; THEORY §5.
 
 use super::columns::Columns;
+use super::number::Number;
 use super::span::Span;
-use crate::real::Real;
 
 /// Where a pre-activation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Side {
     }
 
     /// The side that `x` is on.
-    pub(super) fn of(x: f64) -> Self {
-        if x > 0.0 { Self::Positive } else { Self::Negative }
+    pub(super) fn of<R: Number>(x: R) -> Self {
+        if x > R::ZERO { Self::Positive } else { Self::Negative }
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Pattern {
 
 /// One neuron in one segment.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct Piece<R = f64> {
     pub(super) pattern: Pattern,
     /// Slope of every sample; 0 on a kink.
     pub(super) slopes: Vec<f64>,
@@ -65,11 +65,11 @@ pub(super) struct Piece {
     on_kink: Vec<bool>,
     /// Kinks that slide, with independent rows, and the span of these.
     pub(super) sliding: Vec<usize>,
-    pub(super) slide: Columns,
+    pub(super) slide: Columns<R>,
 }
 
-impl Piece {
-    pub(super) fn new(span: &Span, slope: f64, pattern: Pattern) -> Self {
+impl<R: Number> Piece<R> {
+    pub(super) fn new(span: &Span<R>, slope: f64, pattern: Pattern) -> Self {
         let mut piece = Self {
             slopes: vec![0.0; span.n],
             on_kink: vec![false; span.n],
@@ -82,9 +82,9 @@ impl Piece {
             let held = pattern.held.iter().find(|(kink, _)| *kink == g);
             if *side != Side::Sliding {
                 for (n, factor) in &span.kinks[g] {
-                    piece.slopes[*n] = if side.sign() * factor > 0.0 { 1.0 } else { slope };
+                    piece.slopes[*n] = if side.sign() * factor.to_f64() > 0.0 { 1.0 } else { slope };
                 }
-            } else if held.is_none() && piece.slide.push(span.kink(g)) {
+            } else if held.is_none() && piece.slide.push(&span.kink(g)) {
                 piece.sliding.push(g);
             } else {
                 piece.pattern.held.push((g, held.map_or(0.5 * (1.0 + slope), |held| held.1)));
@@ -105,17 +105,17 @@ impl Piece {
 
     /// `attraction · c` of every sliding kink of [`Piece::sliding`], given the residual: `X̃_Zᵀ(r∘c)_Z = −X̃_oᵀ(r∘c)_o` on the
     /// span of the rows that slide.
-    pub(super) fn sliding_pushes(&self, span: &Span, slope: f64, r: &[f64]) -> Vec<f64> {
+    pub(super) fn sliding_pushes(&self, span: &Span<R>, slope: f64, r: &[R]) -> Vec<R> {
         if self.sliding.is_empty() {
             return Vec::new();
         }
-        let mut force = vec![0.0; span.k];
+        let mut force = vec![R::ZERO; span.k];
         for (n, c) in self.slopes.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-            f64::axpy(c * r[n], span.row(n), &mut force);
+            span.rows.axpy(n, R::from_f64(*c) * r[n], &mut force);
         }
         for (g, c) in self.sliding.iter().map(|g| (*g, 0.0)).chain(self.pattern.held.iter().copied()) {
             let kink = Kink::new(span, slope, g, r);
-            f64::axpy(kink.attraction * c - kink.offset, span.kink(g), &mut force);
+            span.push_along(g, kink.attraction * R::from_f64(c) - kink.offset, &mut force);
         }
         let mut pushes = self.slide.solve(&force);
         for z in &mut pushes {
@@ -125,9 +125,9 @@ impl Piece {
     }
 
     /// The slopes c of these kinks.
-    pub(super) fn sliding_slopes(&self, span: &Span, slope: f64, r: &[f64]) -> Vec<f64> {
+    pub(super) fn sliding_slopes(&self, span: &Span<R>, slope: f64, r: &[R]) -> Vec<R> {
         let pushes = self.sliding_pushes(span, slope, r);
-        pushes.iter().zip(&self.sliding).map(|(z, g)| z / Kink::new(span, slope, *g, r).attraction).collect()
+        pushes.iter().zip(&self.sliding).map(|(z, g)| *z / Kink::new(span, slope, *g, r).attraction).collect()
     }
 }
 
@@ -136,20 +136,20 @@ impl Piece {
 /// A sample with a positive factor has the slope c of the kink, one with a negative factor `1 + ρ − c`: while the kink
 /// spends a share λ of its time on the positive side, `c = ρ + λ(1 − ρ)`, they spend it on the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kink {
+pub(super) struct Kink<R = f64> {
     /// `Σ |factor_n| r_n`. The kink attracts where its product with a is negative.
-    pub(super) attraction: f64,
+    pub(super) attraction: R,
     /// `(1 + ρ) Σ |factor_n| r_n` over the negative factors.
-    pub(super) offset: f64,
+    pub(super) offset: R,
 }
 
-impl Kink {
-    pub(super) fn new(span: &Span, slope: f64, g: usize, r: &[f64]) -> Self {
-        let mut kink = Self { attraction: 0.0, offset: 0.0 };
+impl<R: Number> Kink<R> {
+    pub(super) fn new(span: &Span<R>, slope: f64, g: usize, r: &[R]) -> Self {
+        let mut kink = Self { attraction: R::ZERO, offset: R::ZERO };
         for (n, factor) in &span.kinks[g] {
             kink.attraction += factor.abs() * r[*n];
-            if *factor < 0.0 {
-                kink.offset += (1.0 + slope) * factor.abs() * r[*n];
+            if *factor < R::ZERO {
+                kink.offset += (R::ONE + R::from_f64(slope)) * factor.abs() * r[*n];
             }
         }
         kink

@@ -10,6 +10,7 @@
 //! Newton's corrections start from a fresh residual, and a few digits of each are enough. Units of the neurons differ by
 //! any factor; a factorization that is symmetric would have to balance them first, this one never mixes them.
 
+use super::number::Number;
 use super::smooth::{Smooth, pull};
 use crate::linalg::norm;
 use crate::ode::ShiftedSolver;
@@ -67,7 +68,7 @@ impl Shifts {
     }
 
     /// The Jacobian at the state last visited by `flow`. False if it is not finite.
-    pub(super) fn set(&mut self, flow: &Smooth<'_>, state: &[f64]) -> bool {
+    pub(super) fn set<R: Number>(&mut self, flow: &Smooth<'_, R>, state: &[R]) -> bool {
         let (span, work) = (flow.span, flow.here());
         if self.rows.is_empty() {
             self.rows = (0..span.n).flat_map(|n| span.row(n).iter().copied()).collect();
@@ -77,14 +78,15 @@ impl Shifts {
         self.still.fill(0.0);
         for (i, neuron) in state.chunks_exact(1 + self.k).enumerate() {
             let piece = &flow.pieces[i];
-            let mut h = vec![0.0; self.k];
-            pull(span, piece, &work.residual, &mut h);
+            let mut pulled = vec![R::ZERO; self.k];
+            pull(span, piece, &work.residual, &mut pulled);
+            let h: Vec<f64> = pulled.iter().map(|h| h.to_f64()).collect();
             let mut arrow = Arrow {
-                a: neuron[0],
+                a: neuron[0].to_f64(),
                 gain: flow.gains[i],
                 slopes: piece.slopes.clone(),
-                slide: piece.slide.clone(),
-                sigma: work.sigma[i * self.n..(i + 1) * self.n].to_vec(),
+                slide: piece.slide.rounded(),
+                sigma: work.sigma[i * self.n..(i + 1) * self.n].iter().map(|sigma| sigma.to_f64()).collect(),
                 square: norm(h.iter().copied()).powi(2),
                 fh: vec![0.0; self.n],
                 h,

@@ -2,6 +2,7 @@
 
 use super::decision::Decision;
 use super::guards::{Guard, NOISE, What};
+use super::number::{Number, of_exact};
 use super::problem::Problem;
 use super::run::{Now, Run};
 use super::segment::{Pattern, Piece, Side};
@@ -12,22 +13,19 @@ use crate::flow::outcome::{Event, EventKind, Status};
 use crate::linalg::norm;
 use crate::real::{DoubleDouble, Real};
 
-/// Pre-activations that reach their kinks within this relative time, or this relative size, of each other do so at one
-/// time; never more than the tolerance.
-const TOGETHER: f64 = 1e-12;
-impl Run<'_> {
+impl<R: Number> Run<'_, R> {
     /// The first pattern. A status if the run is over before it begins.
-    pub(super) fn start(&mut self, now: &mut Now, problem: &Problem<'_>) -> Option<Status> {
+    pub(super) fn start(&mut self, now: &mut Now<R>, problem: &Problem<'_>) -> Option<Status> {
         let (span, d) = (self.span, problem.x.d());
-        let mut on: Vec<Vec<usize>> = Vec::new();
-        for (neuron, w) in now.state.chunks_exact(self.width()).zip(problem.start.w.chunks_exact(d)) {
+        let (mut on, hidden) = (Vec::new(), of_exact::<R>(&problem.start.hidden()));
+        for (neuron, w) in now.state.chunks_exact(self.width()).zip(hidden.chunks_exact(d)) {
             let mut sides = vec![Side::Positive; span.kinks.len()];
             let mut kinks = Vec::new();
             for (g, side) in sides.iter_mut().enumerate() {
-                *side = Side::of(f64::dot(span.kink(g), &neuron[1..]));
+                *side = Side::of(span.along(g, &neuron[1..]));
                 let row = problem.x.row(span.kinks[g][0].0);
                 // A neuron whose weights are all 0 never moves.
-                if self.slope < 1.0 && is_zero(row, w) && neuron.iter().any(|v| *v != 0.0) {
+                if self.slope < 1.0 && is_zero(row, w) && neuron.iter().any(|v| *v != R::ZERO) {
                     *side = Side::Sliding;
                     kinks.push(g);
                 }
@@ -42,7 +40,7 @@ impl Run<'_> {
         if peak(&work.residual) == 0.0 {
             return Some(Status::Converged);
         }
-        for (i, on) in on.iter().enumerate().filter(|(_, on)| !on.is_empty()) {
+        for (i, on) in on.iter().enumerate().filter(|(_, on): &(usize, &Vec<usize>)| !on.is_empty()) {
             if !self.settle(now, i, on, &[], &work) {
                 return Some(Status::Ambiguous);
             }
@@ -51,7 +49,7 @@ impl Run<'_> {
     }
 
     /// What happens where these guards fire. False if the flow could go on in several ways.
-    pub(super) fn decide(&mut self, now: &mut Now, fired: &[Guard]) -> bool {
+    pub(super) fn decide(&mut self, now: &mut Now<R>, fired: &[Guard]) -> bool {
         let work = self.visit(now);
         for i in 0..now.pieces.len() {
             let mine = || fired.iter().filter(|guard| guard.neuron == i);
@@ -65,7 +63,7 @@ impl Run<'_> {
                 if let (What::Leaves(side), false) = (guard.what, dependent) {
                     pattern.sides[guard.kink] = side;
                     ended = true;
-                    self.record(now.t, i, guard.kink, leaving(side));
+                    self.record(now.t.to_f64(), i, guard.kink, leaving(side));
                 }
             }
             let arriving = self.arriving(now, i, fired, &work);
@@ -86,13 +84,13 @@ impl Run<'_> {
     }
 
     /// The kinks of neuron i that are reached now: those whose guards have fired, and those that are as good as there.
-    fn arriving(&self, now: &Now, i: usize, fired: &[Guard], work: &Work) -> Vec<usize> {
+    fn arriving(&self, now: &Now<R>, i: usize, fired: &[Guard], work: &Work<R>) -> Vec<usize> {
         let (span, piece) = (self.span, &now.pieces[i]);
         let neuron = &now.state[i * self.width()..(i + 1) * self.width()];
-        let mut pulled = vec![0.0; span.k];
+        let mut pulled = vec![R::ZERO; span.k];
         pull(span, piece, &work.residual, &mut pulled);
-        let size = norm(neuron[1..].iter().copied());
-        let together = TOGETHER.min(self.options.rtol);
+        let size = norm(neuron[1..].iter().map(|v| v.to_f64()));
+        let together = R::TOGETHER.min(self.options.rtol);
         (0..span.kinks.len())
             .filter(|g| piece.pattern.sides[*g] != Side::Sliding)
             .filter(|g| {
@@ -100,36 +98,36 @@ impl Run<'_> {
                     return true;
                 }
                 let sign = piece.pattern.sides[*g].sign();
-                let p = sign * f64::dot(span.kink(*g), &neuron[1..]);
-                let v = sign * neuron[0] * f64::dot(span.kink(*g), &pulled);
+                let p = sign * span.along(*g, &neuron[1..]).to_f64();
+                let v = sign * neuron[0].to_f64() * span.along(*g, &pulled).to_f64();
                 let near = p <= together * span.kink_norm(*g) * size;
-                v < 0.0 && p > 0.0 && near && p <= together * now.t * -v
+                v < 0.0 && p > 0.0 && near && p <= together * now.t.to_f64() * -v
             })
             .collect()
     }
 
     /// One decision for the kinks `on` of neuron i. False if the flow could go on in several ways.
-    fn settle(&mut self, now: &mut Now, i: usize, on: &[usize], arriving: &[usize], work: &Work) -> bool {
+    fn settle(&mut self, now: &mut Now<R>, i: usize, on: &[usize], arriving: &[usize], work: &Work<R>) -> bool {
         let sigma = &work.sigma[i * self.span.n..(i + 1) * self.span.n];
         let a = now.state[i * self.width()];
         // Where a is 0 it is about to have the sign of a'.
-        let sign = if a == 0.0 { f64::dot(sigma, &work.residual) } else { a };
+        let sign = if a == R::ZERO { R::inner(sigma, &work.residual) } else { a }.to_f64();
         let sign = if sign == 0.0 { 0.0 } else { sign.signum() };
         let piece = &now.pieces[i];
-        let noise = NOISE * terms(self.span, &self.gains(now), &now.state);
+        let noise = NOISE * R::ULP * terms(self.span, &self.gains(now), &now.state);
         let decision =
             Decision { span: self.span, slope: self.slope, sign, residual: &work.residual, noise, piece, on };
         let Some(pattern) = decision.settle(arriving) else { return false };
         let old = piece.pattern.sides.clone();
-        let is_start = arriving.is_empty() && now.t == 0.0 && self.events.is_empty();
+        let is_start = arriving.is_empty() && now.t == R::ZERO && self.events.is_empty();
         for g in on {
             let (before, after) = (old[*g], pattern.sides[*g]);
             if after == Side::Sliding && (arriving.contains(g) || is_start) {
-                self.record(now.t, i, *g, |_| EventKind::StartsSliding);
+                self.record(now.t.to_f64(), i, *g, |_| EventKind::StartsSliding);
             } else if arriving.contains(g) && after != before {
-                self.record(now.t, i, *g, |_| EventKind::Crosses);
+                self.record(now.t.to_f64(), i, *g, |_| EventKind::Crosses);
             } else if !is_start && before == Side::Sliding && after != Side::Sliding {
-                self.record(now.t, i, *g, leaving(after));
+                self.record(now.t.to_f64(), i, *g, leaving(after));
             }
         }
         now.pieces[i] = Piece::new(self.span, self.slope, pattern);
@@ -139,7 +137,7 @@ impl Run<'_> {
     /// One event for every sample of a kink.
     fn record(&mut self, time: f64, neuron: usize, g: usize, kind: impl Fn(f64) -> EventKind) {
         for (sample, factor) in &self.span.kinks[g] {
-            self.events.push(Event { time, sample: *sample, neuron, kind: kind(*factor) });
+            self.events.push(Event { time, sample: *sample, neuron, kind: kind(factor.to_f64()) });
         }
     }
 
@@ -159,9 +157,10 @@ fn leaving(side: Side) -> impl Fn(f64) -> EventKind {
 }
 
 /// `xᵀw = 0` as far as its rounding can tell.
-fn is_zero(x: &[f64], w: &[f64]) -> bool {
+fn is_zero<R: Number>(x: &[f64], w: &[R]) -> bool {
     let (sum, terms) = x.iter().zip(w).fold((DoubleDouble::ZERO, 0.0), |(sum, terms), (x, w)| {
-        (sum + DoubleDouble::from_f64(*x) * DoubleDouble::from_f64(*w), terms + (x * w).abs())
+        let w = DoubleDouble::from_parts(w.to_f64(), w.low());
+        (sum + DoubleDouble::from_f64(*x) * w, terms + (x * w.high).abs())
     });
-    sum.to_f64().abs() <= 4.0 * f64::EPSILON * terms
+    sum.to_f64().abs() <= 4.0 * R::ULP * terms
 }

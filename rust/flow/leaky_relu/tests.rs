@@ -1,5 +1,6 @@
 //! Laws of the flow.
 
 mod decisions;
+mod exact;
 mod golden;
 mod jacobian;

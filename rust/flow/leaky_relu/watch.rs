@@ -1,18 +1,15 @@
 //! Watches one segment while it is integrated: rows, events, the end.
 
 use super::guards::{Guard, Guards};
+use super::number::Number;
 use super::smooth::{Work, activate};
 use super::stopping::Goal;
 use super::units::{peak, scaled};
 use crate::flow::Status;
 use crate::flow::recorder::{Recorder, Shown};
 use crate::ode::{Action, EventFinder, Observer, Step, System};
+use crate::real::Real;
 
-/// Secant steps in search of an event on states as accurate as steps.
-const REFINEMENTS: usize = 5;
-/// A guard that was never positive after an event and is below minus this (in units of the weights, or of slopes) is no
-/// round-off of that event: the sample has gone to the other side after all.
-const ASTRAY: f64 = 1e-6;
 /// Weights outside of this range of their unit get another one.
 const LARGEST: f64 = 1e30;
 
@@ -28,11 +25,11 @@ pub(super) enum Ending {
 }
 
 /// The observer of a segment.
-pub(super) struct Watch<'s, 'r, 'p, 'i> {
-    pub(super) guards: Guards<'s>,
-    finder: EventFinder<f64>,
-    pub(super) recorder: &'r mut Recorder<'p, 'i>,
-    pub(super) show: &'r mut dyn Shown,
+pub(super) struct Watch<'s, 'r, 'p, 'i, R: Number = f64> {
+    pub(super) guards: Guards<'s, R>,
+    finder: EventFinder<R>,
+    pub(super) recorder: &'r mut Recorder<'p, 'i, R>,
+    pub(super) show: &'r mut dyn Shown<R>,
     pub(super) goal: Goal,
     /// Units of the neurons, which a recorded state ends with.
     pub(super) exponents: &'s [f64],
@@ -41,15 +38,15 @@ pub(super) struct Watch<'s, 'r, 'p, 'i> {
     /// Accepted steps before this segment.
     pub(super) steps: u64,
     pub(super) ending: Option<Ending>,
-    state: Vec<f64>,
-    work: Work,
+    state: Vec<R>,
+    work: Work<R>,
 }
 
-impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
+impl<'s, 'r, 'p, 'i, R: Number> Watch<'s, 'r, 'p, 'i, R> {
     pub(super) fn new(
-        guards: Guards<'s>,
-        recorder: &'r mut Recorder<'p, 'i>,
-        show: &'r mut dyn Shown,
+        guards: Guards<'s, R>,
+        recorder: &'r mut Recorder<'p, 'i, R>,
+        show: &'r mut dyn Shown<R>,
         goal: Goal,
         exponents: &'s [f64],
         exact_rows: bool,
@@ -66,13 +63,13 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
             exact_rows,
             steps,
             ending: None,
-            state: vec![0.0; m * (1 + k)],
-            work: Work { sigma: vec![0.0; m * n], residual: vec![0.0; n] },
+            state: vec![R::ZERO; m * (1 + k)],
+            work: Work::new(m, n),
         }
     }
 
     /// The first event inside a step, and the guards that fire there.
-    fn event<S: System<f64>>(&mut self, system: &mut S, step: &mut Step<'_, f64, S>) -> Option<(f64, Vec<Guard>)> {
+    fn event<S: System<R>>(&mut self, system: &mut S, step: &mut Step<'_, R, S>) -> Option<(R, Vec<Guard>)> {
         let mut from = step.t_old();
         let to = step.t_new;
         loop {
@@ -94,10 +91,10 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
     }
 
     /// Rows up to `end` inside a step. False if somebody does not want to wait for them.
-    fn rows<S: System<f64>>(&mut self, system: &mut S, step: &mut Step<'_, f64, S>, end: f64) -> bool {
+    fn rows<S: System<R>>(&mut self, system: &mut S, step: &mut Step<'_, R, S>, end: R) -> bool {
         let (dim, exact, exponents) = (self.state.len(), self.exact_rows, self.exponents);
         self.recorder.pass(self.show, step.t_old(), end, &mut |t, out| {
-            out[dim..].copy_from_slice(exponents);
+            out[dim..].iter_mut().zip(exponents).for_each(|(out, e)| *out = R::from_f64(*e));
             if exact {
                 return step.refined_at(system, t, &mut out[..dim], &mut || false);
             }
@@ -107,7 +104,7 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
     }
 
     /// Whether the end of a step is the end of the segment; progress.
-    fn judge(&mut self, t: f64, state: &[f64], steps: u64) -> Option<Ending> {
+    fn judge(&mut self, t: R, state: &[R], steps: u64) -> Option<Ending> {
         let Guards { span, pieces, gains, .. } = self.guards;
         activate(span, pieces, gains, state, &mut self.work);
         let unit = scaled(1.0, span.units.1);
@@ -119,47 +116,41 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
     }
 
     /// Guards that have gone astray at the end of a step.
-    fn astray(&mut self, state: &[f64]) -> Vec<Guard> {
-        let mut values = vec![0.0; self.guards.len()];
+    fn astray(&mut self, state: &[R]) -> Vec<Guard> {
+        let mut values = vec![R::ZERO; self.guards.len()];
         self.guards.evaluate(state, &mut values);
-        let below =
-            |(k, value): (usize, f64)| (value < -ASTRAY * self.guards.size(k, state)).then(|| self.guards.get(k));
+        let below = |(k, value): (usize, R)| self.guards.is_astray(k, value, state).then(|| self.guards.get(k));
         values.into_iter().enumerate().filter_map(below).collect()
     }
 
     /// The zero of a guard near `t`, on states as accurate as the steps. None if there is none in the step.
-    fn refine<S: System<f64>>(
-        &mut self,
-        system: &mut S,
-        step: &mut Step<'_, f64, S>,
-        start: f64,
-        guard: usize,
-    ) -> Option<f64> {
+    fn refine<S: System<R>>(&mut self, system: &mut S, step: &mut Step<'_, R, S>, start: R, guard: usize) -> Option<R> {
         let (from, to) = (step.t_old(), step.t_new);
-        let mut values = vec![0.0; self.guards.len()];
-        let reach = 1e-3 * (to - from);
-        let (left, right) = ((start - reach).max(from), (start + reach).min(to));
+        let mut values = vec![R::ZERO; self.guards.len()];
+        let reach = R::from_f64(1e-3) * (to - from);
+        let (left, right) = (later(start - reach, from), earlier(start + reach, to));
         step.at(system, left, &mut self.state);
         self.guards.evaluate(&self.state, &mut values);
         let before = values[guard];
         step.at(system, right, &mut self.state);
         self.guards.evaluate(&self.state, &mut values);
         let slope = (values[guard] - before) / (right - left);
-        if !(slope < 0.0) {
+        if !(slope < R::ZERO) {
             return Some(start);
         }
         let mut t = start;
-        for _ in 0..REFINEMENTS {
+        for _ in 0..R::REFINEMENTS {
             if !step.refined_at(system, t, &mut self.state, &mut || false) {
                 return Some(t);
             }
             self.guards.evaluate(&self.state, &mut values);
             let next = t - values[guard] / slope;
-            if next > to && t == to && values[guard] > 0.0 {
+            if next > to && t == to && values[guard] > R::ZERO {
                 return None;
             }
-            let next = next.clamp(from, to);
-            if (next - t).abs() <= 4.0 * f64::EPSILON * t.abs() || !next.is_finite() {
+            // NaN stays what it is.
+            let next = if next.is_finite() { earlier(later(next, from), to) } else { next };
+            if (next - t).abs() <= R::from_f64(4.0 * R::ULP) * t.abs() || !next.is_finite() {
                 return Some(t);
             }
             t = next;
@@ -168,8 +159,18 @@ impl<'s, 'r, 'p, 'i> Watch<'s, 'r, 'p, 'i> {
     }
 }
 
-impl<S: System<f64>> Observer<f64, S> for Watch<'_, '_, '_, '_> {
-    fn step(&mut self, system: &mut S, step: &mut Step<'_, f64, S>) -> Action<f64> {
+/// The later of two times.
+fn later<R: Real>(a: R, b: R) -> R {
+    if a > b { a } else { b }
+}
+
+/// The earlier of two times.
+fn earlier<R: Real>(a: R, b: R) -> R {
+    if a < b { a } else { b }
+}
+
+impl<R: Number, S: System<R>> Observer<R, S> for Watch<'_, '_, '_, '_, R> {
+    fn step(&mut self, system: &mut S, step: &mut Step<'_, R, S>) -> Action<R> {
         let event = self.event(system, step).or_else(|| {
             let astray = self.astray(step.y_new());
             (!astray.is_empty()).then_some((step.t_new, astray))
