@@ -140,6 +140,18 @@ def test_every_digit_of_the_arguments_counts(x, log_kappa, low):
             close(entry(Q.hessian(beta)), curvature, 12)
 
 
+@pytest.mark.parametrize("log_kappa", [-800.0, 0.0, 709.0])
+@pytest.mark.parametrize("x", [1.7e308, -1e308])
+def test_points_whose_values_are_beyond_the_largest_float_have_a_divergence(log_kappa, x):
+    Q, near = ib.HyperbolicEntropy(log_kappa=log_kappa, precision="double-double"), x * (1.0 - 2.0**-30)
+    with mpmath.workprec(9000):
+        kappa, here, there = mpmath.exp(mpmath.mpf(log_kappa)), mpmath.mpf(x), mpmath.mpf(near)
+        root = [mpmath.sqrt(4 * b * b + kappa * kappa) for b in (here, there)]
+        slopes = [mpmath.asinh(2 * b / kappa) / 2 for b in (here, there)]
+        # q(x) - q(x0) - q'(x0)(x - x0), q = x q' - (root - kappa)/4
+        close(Q.bregman([x], [near]), here * (slopes[0] - slopes[1]) - (root[0] - root[1]) / 4, 80)
+
+
 @settings(deadline=None, max_examples=50)
 @given(start=PARTS, factor=st.floats(-2.0, 2.0), log_kappa=st.floats(-200.0, 200.0))
 def test_a_biased_start_is_where_value_and_slope_vanish(start, factor, log_kappa):
