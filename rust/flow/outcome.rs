@@ -224,6 +224,8 @@ pub struct Flow {
     /// The states that were integrated, where they are no dual ones: for [`Method::Weights`] of the diagonal network the
     /// weights u₊, v₊, u₋, v₋, R × 4 × d; for networks of neurons what their module says.
     pub states: Vec<f64>,
+    /// The low parts of `states`.
+    pub states_low: Vec<f64>,
     /// What happened on the way, in the order of (time, neuron, sample).
     pub events: Vec<Event>,
     /// Why it ended.
@@ -254,6 +256,7 @@ impl Flow {
             multipliers: Vec::new(),
             multipliers_low: Vec::new(),
             states: Vec::new(),
+            states_low: Vec::new(),
             events: Vec::new(),
             status: Status::ReachedEnd,
             stats: Stats::default(),

@@ -6,7 +6,7 @@
 //! | in which form is it integrated? | `prepare`, `range`, `left_over` |
 //! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
 //! | in binary64 | `plain`, `shifts` |
-//! | in double-double | `differences`, `exact`, `kept` |
+//! | in double-double | `differences`, `exact` |
 //! | what else the two differ in | `number` |
 //! | how large is an error? | `weights_of_error` |
 //! | is it over? | `stopping` |
@@ -23,7 +23,6 @@ mod differences;
 mod drive;
 mod dual;
 mod exact;
-mod kept;
 mod left_over;
 mod number;
 mod parameters;

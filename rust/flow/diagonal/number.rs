@@ -6,23 +6,19 @@
 use super::differences::Differences;
 use super::dual::Point;
 use super::exact;
-use super::kept::Kept;
 use super::plain::Plain;
 use super::problem::Problem;
 use super::range::Range;
 use super::reference::{EXACT_SHIFT, Reference};
-use crate::flow::clock::Clock;
-use crate::flow::segment::Segment;
+use crate::flow::numbers::Numbers;
 use crate::linalg::{Rows, RowwiseQr};
 use crate::real::{DoubleDouble, Real};
 use core::fmt::Debug;
 
 /// A number type in which the dual flow can be integrated.
-pub(super) trait Number: Real {
+pub(super) trait Number: Numbers {
     /// How the flow is evaluated at the stages of a step.
     type Stages: Stages<Self>;
-    /// A step that is kept for rows at times chosen later.
-    type Segment: Path<Self>;
 
     /// Twice the unit round-off.
     const ULP: f64 = 2.0 * Self::UNIT_ROUNDOFF;
@@ -30,8 +26,6 @@ pub(super) trait Number: Real {
     const REDUCES_ROWS: bool;
     /// Most stages of Radau IIA.
     const MOST_STAGES: usize;
-    /// True if there are low parts to report.
-    const HAS_LOW: bool;
 
     /// The targets of a problem.
     fn targets(problem: &Problem<'_>) -> Vec<Self>;
@@ -53,8 +47,6 @@ pub(super) trait Number: Real {
     fn least_squares(range: &Range, x: Rows<'_>, y: &[Self], c: &mut [Self]);
     /// `D_Q(β, β(0))` in the units of the problem, for β in these units. `None`: to be found from the multipliers.
     fn divergence(problem: &Problem<'_>, beta: &[Self]) -> Option<Self>;
-    /// A time of the caller in the units of the run.
-    fn to_run(clock: Clock, t: f64) -> Self;
 }
 
 /// How the flow is evaluated at the stages of a step, and what is remembered of it from one Newton iteration to the next.
@@ -79,27 +71,11 @@ pub(super) trait Stages<R>: Debug + Default {
     fn forget(&mut self);
 }
 
-/// A polynomial that a step is kept as.
-pub(super) trait Path<R>: Debug {
-    /// Where it has to be sampled, as fractions of the step; the last is 1.
-    fn nodes() -> Vec<f64>;
-    /// From times and states, one after another.
-    fn new(start: R, end: R, samples: Vec<R>) -> Self;
-    /// Its first and its last time.
-    fn span(&self) -> (R, R);
-    /// The state at the end.
-    fn last(&self) -> &[R];
-    /// The state at `t`, times beyond the end clamped to it.
-    fn at(&self, t: R, out: &mut [R]);
-}
-
 impl Number for f64 {
     type Stages = Plain;
-    type Segment = Segment;
 
     const REDUCES_ROWS: bool = true;
     const MOST_STAGES: usize = 7;
-    const HAS_LOW: bool = false;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
         problem.y.to_vec()
@@ -145,19 +121,13 @@ impl Number for f64 {
     fn divergence(problem: &Problem<'_>, beta: &[f64]) -> Option<f64> {
         Some(problem.start.divergence(beta))
     }
-
-    fn to_run(clock: Clock, t: f64) -> f64 {
-        clock.to_run(t)
-    }
 }
 
 impl Number for DoubleDouble {
     type Stages = Differences;
-    type Segment = Kept;
 
     const REDUCES_ROWS: bool = false;
     const MOST_STAGES: usize = 11;
-    const HAS_LOW: bool = true;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {
         let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);
@@ -200,31 +170,5 @@ impl Number for DoubleDouble {
 
     fn divergence(_problem: &Problem<'_>, _beta: &[Self]) -> Option<Self> {
         None
-    }
-
-    fn to_run(clock: Clock, t: f64) -> Self {
-        clock.to_run_exactly(t)
-    }
-}
-
-impl Path<f64> for Segment {
-    fn nodes() -> Vec<f64> {
-        crate::flow::segment::nodes().to_vec()
-    }
-
-    fn new(start: f64, end: f64, samples: Vec<f64>) -> Self {
-        Self::new(start, end, samples)
-    }
-
-    fn span(&self) -> (f64, f64) {
-        (self.start, self.end)
-    }
-
-    fn last(&self) -> &[f64] {
-        self.last()
-    }
-
-    fn at(&self, t: f64, out: &mut [f64]) {
-        self.at(t, out);
     }
 }

@@ -1,12 +1,13 @@
 //! Watches the dual flow while it is integrated: saves rows, decides that it is over, keeps to the budgets.
 
 use super::dual::DualFlow;
-use super::number::{Number, Path};
+use super::number::Number;
 use super::reference::Reference;
 use super::stopping::Stopping;
 use super::table::{BATCH, Table};
 use crate::flow::budget::Budget;
 use crate::flow::monitor::{Monitor, Progress, Way};
+use crate::flow::numbers::Path;
 use crate::flow::outcome::Status;
 use crate::flow::segment::spread;
 use crate::linalg::Rows;

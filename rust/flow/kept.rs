@@ -4,16 +4,16 @@
 //! determine. Those at the Chebyshev points of binary64 are as good as any others once the weights of the barycentric
 //! formula are those of the points as they are (Berrut & Trefethen, *SIAM Review* 46 (2004) 501–517, eqs. (3.2), (4.2)).
 
-use super::number::{Number, Path};
+use super::numbers::Path;
 use crate::real::{DoubleDouble, Real};
 use core::f64::consts::PI;
 
-/// Degree of the dense output at most.
-const DEGREE: usize = DoubleDouble::MOST_STAGES;
+/// Degree of the dense output: at most that of Radau IIA with eleven stages.
+const DEGREE: usize = 11;
 
 /// The states on one step.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     start: DoubleDouble,
     end: DoubleDouble,
     /// States at the nodes, one after another.
