@@ -52,15 +52,18 @@ def vectors(given: Mapping[str, object], of: str) -> tuple[dict[str, Parts], NDA
     length = next(iter(split.values())).high.size
     for name, entries in split.items():
         check.vector(name, entries.high, length, of)
-    tens = _tens(np.max([_decades(entries) for entries in split.values()], axis=0), list(split.values()))
+    if not any(entries.tens.any() for entries in split.values()):
+        return {name: (entries.high, entries.low) for name, entries in split.items()}, np.zeros(1, dtype=np.int64)
+    tens = _tens(np.max([_decades(entries) for entries in split.values()], axis=0))
     return {name: _in_unit(name, entries, tens) for name, entries in split.items()}, tens
 
 
 def layers(a: object, W: object) -> tuple[Parts, Parts, NDArray[np.int64]]:
     """The weights of neurons in parts, and the one power of ten that was taken out of all of them."""
     outer, hidden = _entries("a", a, "(n_neurons,)"), _entries("W", W, "(n_neurons, n_features)")
-    largest = max(int(_decades(entries).max()) for entries in (outer, hidden))
-    tens = _tens(np.array([largest]), [outer, hidden])
+    if not (outer.tens.any() or hidden.tens.any()):
+        return (outer.high, outer.low), (hidden.high, hidden.low), np.zeros(1, dtype=np.int64)
+    tens = _tens(np.array([max(int(_decades(entries).max()) for entries in (outer, hidden))]))
     return _in_unit("a", outer, tens), _in_unit("W", hidden, tens), tens
 
 
@@ -158,6 +161,8 @@ def _entries(name: str, value: object, axes: str) -> _Entries:
         return _Entries(high, low, np.zeros(high.shape, dtype=np.int64))
     each = dd._entries(name, value)
     check.array(name, np.zeros(each.shape), axes)
+    if any(isinstance(entry, complex) for entry in each.flat):
+        check.array(name, value, axes)  # says what is wrong with it
     found = [_entry(name, entry) for entry in each.ravel()]
     high, low, tens = (np.array(column).reshape(each.shape) for column in zip(*found, strict=True))
     return _Entries(*dd._normalised(name, high, low), tens)
@@ -188,10 +193,8 @@ def _decades(entries: _Entries) -> NDArray[np.int64]:
     return np.where(entries.high == 0.0, _NEVER, np.floor(np.log10(size)).astype(np.int64) + entries.tens)
 
 
-def _tens(decades: NDArray[np.int64], of: list[_Entries]) -> NDArray[np.int64]:
-    """The powers of ten to take out, where a unit is needed."""
-    if not any(entries.tens.any() for entries in of):
-        return np.zeros(1, dtype=np.int64)
+def _tens(decades: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The powers of ten to take out: none of ordinary numbers, and none of zeros."""
     return np.where((np.abs(decades) <= _ORDINARY) | (decades == _NEVER), 0, decades)
 
 
