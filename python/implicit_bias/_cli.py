@@ -183,6 +183,7 @@ def sweep(
     with one_line():
         _files.writable(out, x, y)
         data = _files.read_data(x, y, x_key, y_key)
+        arithmetic = check.choice("--precision", precision, check.PRECISIONS)
         of_flows = _options.of_flows(solve, until, rtol, method, max_steps, max_seconds)
         table = sweeps.sweep(
             partial(DiagonalNetwork.from_scale_shape, data[0].shape[1]),
@@ -192,7 +193,7 @@ def sweep(
             solve=solve,
             solve_options=of_flows
             | ({} if tol is None else {"tol": tol})
-            | ({} if precision == "double" else {"precision": precision}),
+            | ({} if arithmetic == "double" else {"precision": arithmetic}),
             n_jobs=n_jobs,
             checkpoint=checkpoint,
             progress=AVAILABLE,

@@ -679,5 +679,6 @@ def test_weights_of_a_file_have_their_digits(thirty, tmp_path):
 
 
 def test_a_precision_that_there_is_not_is_refused(files):
-    said = failed(2, "limit", "both.npz", "--scale", "1", "--precision", "quad")
-    assert "precision must be one of 'double', 'double-double': got 'quad'" in said
+    for command in ("limit", "flow", "sweep"):
+        said = failed(2, command, "both.npz", "--scale", "1", "--precision", "quad")
+        assert "--precision must be one of 'double', 'double-double': got 'quad'" in said

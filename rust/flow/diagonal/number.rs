@@ -26,6 +26,8 @@ pub(super) trait Number: Numbers {
     const REDUCES_ROWS: bool;
     /// Most stages of Radau IIA.
     const MOST_STAGES: usize;
+    /// What rows between the ends of steps may be off by, of the largest coefficient of the step.
+    const BETWEEN: f64;
 
     /// The targets of a problem.
     fn targets(problem: &Problem<'_>) -> Vec<Self>;
@@ -76,6 +78,7 @@ impl Number for f64 {
 
     const REDUCES_ROWS: bool = true;
     const MOST_STAGES: usize = 7;
+    const BETWEEN: f64 = 4e-8;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
         problem.y.to_vec()
@@ -128,6 +131,7 @@ impl Number for DoubleDouble {
 
     const REDUCES_ROWS: bool = false;
     const MOST_STAGES: usize = 11;
+    const BETWEEN: f64 = 4e-17;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {
         let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);
