@@ -32,6 +32,7 @@ from ._options import (
     Method,
     NJobs,
     Out,
+    Precision,
     Rtol,
     Scale,
     Scales,
@@ -79,6 +80,7 @@ def limit(
     start: StartFile = None,
     tol: Tol = None,
     bounds: Annotated[bool, typer.Option(help="Whether to prove a bound for every coefficient.")] = True,
+    precision: Precision = "double",
     n_jobs: NJobs = None,
     out: Out = None,
     x_key: XKey = "X",
@@ -87,9 +89,9 @@ def limit(
     """Where the flow ends, t = infinity, with a proven bound for every coefficient. No training."""
     with one_line():
         _files.writable(out, x, y, start)
-        X, targets = _files.read_data(x, y, x_key, y_key)
-        net = _options.start(X.shape[1], scale, log_scale, shape, start)
-        end = limits.limit(net, X, targets, tol=tol, bounds=bounds, n_jobs=n_jobs)
+        X, targets = _files.read_data(x, y, x_key, y_key, precision == "double-double")
+        net = _options.start(X.shape[1], scale, log_scale, shape, start, precision)
+        end = limits.limit(net, X, targets, tol=tol, bounds=bounds, precision=precision, n_jobs=n_jobs)
         _deliver(_report.limit_lines(end, net, X), _report.limit_results(end, net), out)
     _finish(end.status, end.success)
 
@@ -120,6 +122,7 @@ def flow(
     method: Method = None,
     max_steps: MaxSteps = None,
     max_seconds: MaxSeconds = None,
+    precision: Precision = "double",
     n_jobs: NJobs = None,
     out: Out = None,
     x_key: XKey = "X",
@@ -128,8 +131,8 @@ def flow(
     """The whole way there. Without --t and --t-span it runs until the residual is within --tol and reports 200 rows."""
     with one_line():
         _files.writable(out, x, y, start)
-        X, targets = _files.read_data(x, y, x_key, y_key)
-        net = _options.start(X.shape[1], scale, log_scale, shape, start)
+        X, targets = _files.read_data(x, y, x_key, y_key, precision == "double-double")
+        net = _options.start(X.shape[1], scale, log_scale, shape, start, precision)
         path = flows.gradient_flow(
             net,
             X,
@@ -137,6 +140,7 @@ def flow(
             _options.times(t, t_span, n_times),
             rtol=rtol,
             tol=tol,
+            precision=precision,
             method=method or "auto",
             max_steps=max_steps,
             max_seconds=max_seconds,
@@ -166,6 +170,7 @@ def sweep(
     method: Method = None,
     max_steps: MaxSteps = None,
     max_seconds: MaxSeconds = None,
+    precision: Precision = "double",
     checkpoint: Annotated[
         Path | None, typer.Option(help="File of finished points, from which a rerun goes on.")
     ] = None,
@@ -178,6 +183,7 @@ def sweep(
     with one_line():
         _files.writable(out, x, y)
         data = _files.read_data(x, y, x_key, y_key)
+        arithmetic = check.choice("--precision", precision, check.PRECISIONS)
         of_flows = _options.of_flows(solve, until, rtol, method, max_steps, max_seconds)
         table = sweeps.sweep(
             partial(DiagonalNetwork.from_scale_shape, data[0].shape[1]),
@@ -185,7 +191,9 @@ def sweep(
             _options.grid(scale, log_scale, shape),
             measure.split(","),
             solve=solve,
-            solve_options=of_flows | ({} if tol is None else {"tol": tol}),
+            solve_options=of_flows
+            | ({} if tol is None else {"tol": tol})
+            | ({} if arithmetic == "double" else {"precision": arithmetic}),
             n_jobs=n_jobs,
             checkpoint=checkpoint,
             progress=AVAILABLE,

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _diagonal_flow, _start
+from . import _core, _diagonal_flow, _given, _start
+from . import _double_double as dd
 from . import _validate as check
 from ._diagonal_flow import ConservedQuantities, Parameters
 from ._network import FlowOptions, LimitOptions, Network
@@ -19,6 +20,10 @@ from ._validate import Array
 
 if TYPE_CHECKING:
     from ._trajectory import Flow
+
+
+#: The weights, in the order of the core.
+WEIGHTS = ("u_plus", "v_plus", "u_minus", "v_minus")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,14 +39,16 @@ class DiagonalNetwork(Network):
     Parameters
     ----------
     u_plus, v_plus, u_minus, v_minus : array_like, shape (n_features,)
-        Weights at time 0, in units of ``exp(log_magnitude)``. Copied.
+        Weights at time 0, in units of ``exp(log_magnitude)``. Copied. With more digits than binary64 has as decimal
+        strings, `fractions.Fraction`, `decimal.Decimal`, `mpmath.mpf`, or two arrays (high, low); what does not fit
+        into the range of a float, as ``"1e-400"``, goes into `log_magnitude`.
     log_magnitude : float or array_like of shape (n_features,), default 0.0
         Logarithm of the common factor of the weights: magnitudes far outside of the range of a float are ordinary
-        input. At most 1e12 in absolute value.
+        input. At most 1e12 in absolute value. As the weights, of up to thirty digits.
 
     Attributes
     ----------
-    scale, log_scale, shape : float, ndarray or None
+    scale, log_scale, shape : float, ndarray, what was given, or None
         As given to `from_scale_shape`, and None for a network that was given by its weights.
 
     Raises
@@ -70,17 +77,28 @@ class DiagonalNetwork(Network):
     u_minus: Array
     v_minus: Array
     log_magnitude: float | Array = 0.0
-    scale: float | Array | None = field(default=None, init=False)
-    log_scale: float | Array | None = field(default=None, init=False)
-    shape: float | Array | None = field(default=None, init=False)
+    scale: Any = field(default=None, init=False)
+    log_scale: Any = field(default=None, init=False)
+    shape: Any = field(default=None, init=False)
+    #: What binary64 leaves out of the four weights and of their unit; None where that is nothing.
+    _weights_low: tuple[Array, Array, Array, Array] | None = field(default=None, init=False)
+    _log_magnitude_low: Array | None = field(default=None, init=False)
+    #: The logarithm of the scale in two parts, one or one a feature; None of a network that was given by its weights.
+    _log_alpha: tuple[Array, Array] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        n_features = check.array("u_plus", self.u_plus, "(n_features,)").size
-        for name in ("u_plus", "v_plus", "u_minus", "v_minus"):
-            weights = check.vector(name, getattr(self, name), n_features, "one weight for every entry of u_plus")
-            object.__setattr__(self, name, _frozen(weights))
-        magnitude = check.per_coordinate("log_magnitude", self.log_magnitude, n_features)
-        object.__setattr__(self, "log_magnitude", _as_given(check.logarithms("log_magnitude", magnitude)))
+        values = {name: getattr(self, name) for name in WEIGHTS}
+        weights, tens = _given.vectors(values, "one weight for every entry of u_plus")
+        n_features = weights["u_plus"][0].size
+        given = dd.per_coordinate_parts("log_magnitude", self.log_magnitude, n_features)
+        check.logarithms("log_magnitude", given[0])
+        magnitude = _given.magnitude(given, tens)
+        for name, (high, _) in weights.items():
+            object.__setattr__(self, name, _frozen(high))
+        object.__setattr__(self, "log_magnitude", _as_given(magnitude[0]))
+        object.__setattr__(self, "_log_magnitude_low", _given.low_or_none(magnitude[1]))
+        if any(low.any() for _, low in weights.values()):
+            object.__setattr__(self, "_weights_low", tuple(_frozen(low) for _, low in weights.values()))
 
     @classmethod
     def from_scale_shape(
@@ -103,7 +121,8 @@ class DiagonalNetwork(Network):
         n_features : int
             Number of coefficients.
         scale : float or array_like of shape (n_features,), optional
-            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given.
+            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given. Here and below numbers may have up
+            to thirty digits (``"0.1"``), and a scale may be beyond the range of a float (``"1e-400"``).
         shape : float or array_like of shape (n_features,), default 0.0
             :math:`s` in (-1, 1). 0 is the balanced start; towards 1 one layer is ever smaller than the other.
         log_scale : float or array_like of shape (n_features,), optional
@@ -132,25 +151,23 @@ class DiagonalNetwork(Network):
         """
         n_features = check.integer("n_features", n_features)
         check.exactly_one(("scale", "log_scale"), (scale, log_scale))
-        s = check.per_coordinate("shape", shape, n_features)
-        if np.abs(s).max() >= 1.0:
-            raise ValueError(f"shape must be in (-1, 1): got {check.shown(s[np.abs(s).argmax()])}")
-        alpha, log_alpha = None, None
-        if scale is not None:
-            alpha = check.positive_entries("scale", check.per_coordinate("scale", scale, n_features))
-            root, magnitude = np.sqrt(alpha), np.zeros(1)
+        s = _given.shape(shape, n_features)
+        alpha = _given.log_scale(log_scale, n_features) if scale is None else _given.scale(scale, n_features)
+        if alpha.value is not None:
+            root, magnitude = np.sqrt(alpha.value[0]), (np.zeros(1), np.zeros(1))
         else:
-            log_alpha = check.logarithms("log_scale", check.per_coordinate("log_scale", log_scale, n_features))
-            root, magnitude = np.ones(1), 0.5 * log_alpha
+            root, magnitude = np.ones(1), (0.5 * alpha.log[0], 0.5 * alpha.log[1])
         # 1 - s and 1 + s are exact enough as they stand; a quotient of rounded 1 -/+ s^2 would not be, for s near 1.
-        slope = np.sqrt((1.0 - s) / (1.0 + s))
+        slope = np.sqrt(_given.one_minus(s) / _given.one_minus((-s[0], -s[1])))
         u = np.broadcast_to(root * slope, n_features)
         v = np.broadcast_to(root / slope, n_features)
-        net = cls(u, v, u, v, _as_given(magnitude))
-        for name, value in (("scale", alpha), ("log_scale", log_alpha), ("shape", s)):
-            object.__setattr__(net, name, None if value is None else _as_given(value))
+        net = cls(u, v, u, v, _as_given(magnitude[0]))
+        object.__setattr__(net, "log_scale" if scale is None else "scale", alpha.kept)
+        object.__setattr__(net, "shape", _given.kept(shape, s[0]))
+        object.__setattr__(net, "_log_alpha", alpha.log)
+        object.__setattr__(net, "_log_magnitude_low", _given.low_or_none(magnitude[1]))
         # The logarithms of the weights above are rounded; those of the arguments are not.
-        net.__dict__["start"] = _start.from_scale_shape(alpha, log_alpha, s).for_features(n_features)
+        net.__dict__["start"] = _start.from_scale_shape(alpha.log, s).for_features(n_features)
         return net
 
     def __repr__(self) -> str:
@@ -180,6 +197,11 @@ class DiagonalNetwork(Network):
         return self.start.log_kappa
 
     @property
+    def log_kappa_low(self) -> Array:
+        r"""What binary64 leaves out of :math:`\ln\kappa`, which is known to thirty digits."""
+        return self.start.log_kappa_parts[1]
+
+    @property
     def kappa(self) -> Array:
         r""":math:`\kappa`, one a feature; over- and underflow give inf and 0."""
         return self.start.kappa
@@ -187,9 +209,11 @@ class DiagonalNetwork(Network):
     @cached_property
     def start(self) -> Start:
         """What the core takes: the logarithms of ``A`` and ``B``."""
-        magnitude = np.broadcast_to(self.log_magnitude, self.n_features)
         weights = (self.u_plus, self.v_plus, self.u_minus, self.v_minus)
-        return Start(*_core.log_ab_from_weights(*weights, np.ascontiguousarray(magnitude)))
+        rest = self._weights_low or tuple(np.zeros_like(w) for w in weights)
+        low = np.zeros(1) if self._log_magnitude_low is None else self._log_magnitude_low
+        magnitude = [np.broadcast_to(part, self.n_features) for part in (self.log_magnitude, low)]
+        return _start.from_weights(list(zip(weights, rest, strict=True)), (magnitude[0], magnitude[1]))
 
     def potential(self, *, precision: str = "double") -> HyperbolicEntropy:
         r"""The function that this start makes gradient flow minimise.

@@ -142,10 +142,8 @@ def _conserved(weights: Parameters) -> tuple[Array, Array, Array]:
 
 def log_scale(net: "DiagonalNetwork") -> float:
     """Logarithm of the scale: the mean of several."""
-    if net.log_scale is not None:
-        return float(np.mean(net.log_scale))
-    if net.scale is not None:
-        return float(np.mean(np.log(net.scale)))
+    if net._log_alpha is not None:
+        return float(np.mean(net._log_alpha[0]))
     # One side is 0 where a coordinate keeps its sign, and both where it never moves: kappa says nothing there.
     log_a, log_b = net.start.log_a_high, net.start.log_b_high
     both = np.isfinite(log_a) & np.isfinite(log_b)

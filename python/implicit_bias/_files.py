@@ -8,14 +8,16 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import _double_double as dd
 from . import _validate as check
 from ._validate import Array
 
@@ -38,17 +40,28 @@ class Results:
     table: Mapping[str, Column]
 
 
-def read_data(X: Path, y: Path | None, X_key: str, y_key: str) -> tuple[Array, Array]:
-    """X and y from a file each, or both from one: an .npz with two arrays, or a .csv with a column of targets."""
+#: What a file holds of numbers: binary64, texts, or both parts of them.
+Numbers = Any
+
+
+def read_data(X: Path, y: Path | None, X_key: str, y_key: str, exactly: bool = False) -> tuple[Array, Numbers]:
+    """X and y from a file each, or both from one: an .npz with two arrays, or a .csv with a column of targets.
+
+    With `exactly` the targets keep all digits that are written, in text or in a column or an array ``<y>_low``.
+    """
+    targets: Numbers
     if y is not None:
-        features, targets = read_array(X, X_key), read_vector(y, y_key)
+        features, targets = read_array(X, X_key), read_vector(y, y_key, exactly)
     elif X.suffix.lower() == ".npz":
-        features, targets = read_array(X, X_key), read_vector(X, y_key)
+        features, targets = read_array(X, X_key), read_vector(X, y_key, exactly)
     elif X.suffix.lower() == ".csv":
-        features, targets = _split(X, y_key)
+        features, targets = _split(X, y_key, exactly)
     else:
         raise FileError(f"{X} holds one array: name the file of the targets after it")
     try:
+        if exactly:
+            features, *parts = dd.data(features, targets)
+            return features, tuple(parts)
         return check.data(features, targets)
     except ValueError as error:
         raise FileError(f"{X}{f' and {y}' if y else ''}: {error}") from error
@@ -71,26 +84,54 @@ def read_array(path: Path, key: str) -> np.ndarray[Any, Any]:
             return np.asarray(found[key])
 
 
-def read_vector(path: Path, key: str) -> np.ndarray[Any, Any]:
-    """An array of one axis; one column or one row of a table is one."""
+def read_vector(path: Path, key: str, exactly: bool = False) -> Numbers:
+    """An array of one axis; one column or one row of a table is one. With `exactly` texts, or both parts of numbers."""
+    if path.suffix.lower() == ".csv":
+        table = _read_csv(path)
+        if len(table.names) == 2 and low_of(key) in table.names:
+            high, low = (table.column(name) for name in sorted(table.names, key=low_of(key).__eq__))
+            return (high, low) if exactly else high
+        if exactly and 1 in table.values.shape:
+            return np.array(table.texts, dtype=object).ravel()
+        return table.values.ravel() if 1 in table.values.shape else table.values
+    if exactly and path.suffix.lower() == ".npz" and low_of(key) in _names(path):
+        return read_vector(path, key), read_vector(path, low_of(key))
     found = read_array(path, key)
     return found.ravel() if found.ndim == 2 and 1 in found.shape else found
 
 
-def read_columns(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, np.ndarray[Any, Any]]:
-    """Arrays by name, from an .npz or from a .csv with a header; those in `optional` may be missing."""
+def low_of(name: str) -> str:
+    """The name of what binary64 leaves out of an array."""
+    return f"{name}_low"
+
+
+def read_columns(
+    path: Path, names: Sequence[str], optional: Sequence[str] = (), exactly: bool = False
+) -> dict[str, Numbers]:
+    """Arrays by name, from an .npz or from a .csv with a header; those in `optional` may be missing.
+
+    With `exactly` those of a .csv are texts, and those with a companion ``<name>_low`` both parts of numbers.
+    """
+    wanted = (*names, *optional)
+    found: dict[str, Numbers]
     if path.suffix.lower() == ".csv":
         table = _read_csv(path)
         here = table.names
-        found = {name: table.values[:, k] for k, name in enumerate(here) if name in (*names, *optional)}
+        read = table.column if not exactly else table.column_of_texts
+        found = {name: read(name) for name in here if name in wanted}
+        low: Callable[[str], Array] = table.column
     elif path.suffix.lower() == ".npz":
         here = _names(path)
-        found = {name: read_array(path, name) for name in (*names, *optional) if name in here}
+        found = {name: read_array(path, name) for name in wanted if name in here}
+        low = partial(read_array, path)
     else:
         raise FileError(f"{path} must end in .npz or .csv")
     missing = [name for name in names if name not in found]
     if missing:
         raise FileError(f"{path} must hold {', '.join(names)}: {', '.join(missing)} not found")
+    for name in found if exactly else ():
+        if low_of(name) in here:
+            found[name] = (np.asarray(found[name], dtype=np.float64), low(low_of(name)))
     return found
 
 
@@ -116,18 +157,30 @@ def _loading(path: Path) -> Iterator[None]:
 class _Table:
     names: list[str]
     values: Array
+    #: What the values were read from.
+    texts: list[list[str]]
+
+    def column(self, name: str) -> Array:
+        return self.values[:, self.names.index(name)]
+
+    def column_of_texts(self, name: str) -> np.ndarray[Any, Any]:
+        k = self.names.index(name)
+        return np.array([row[k].strip() for row in self.texts], dtype=object)
 
 
-def _split(path: Path, y_key: str) -> tuple[Array, Array]:
-    """Features and targets of one table: the column `y_key` holds the targets."""
+def _split(path: Path, y_key: str, exactly: bool) -> tuple[Array, Numbers]:
+    """Features and targets of one table: the column `y_key` are targets, `<y_key>_low` is what they leave out."""
     table = _read_csv(path)
     if not table.names:
         raise FileError(f"{path} has no header, so no column {y_key!r}: name the file of the targets after it")
     if table.names.count(y_key) != 1:
         shown = check.shown(", ".join(table.names))
         raise FileError(f"{path} must have one column {y_key!r} of targets: it has {shown}")
-    k = table.names.index(y_key)
-    return np.delete(table.values, k, axis=1), table.values[:, k]
+    low = low_of(y_key)
+    features = np.delete(table.values, [k for k, name in enumerate(table.names) if name in (y_key, low)], axis=1)
+    if not exactly:
+        return features, table.column(y_key)
+    return features, (table.column(y_key), table.column(low)) if low in table.names else table.column_of_texts(y_key)
 
 
 def _read_csv(path: Path) -> _Table:
@@ -144,15 +197,16 @@ def _read_csv(path: Path) -> _Table:
             names = [] if any(map(_is_number, first)) else [name.strip() for name in first]
             if _counts(first):
                 raise FileError(f"{path}: line {number} counts the columns, is it a header? Give them names or drop it")
-            numbers = [] if names else [_numbers(path, number, first, len(first))]
-            numbers += [_numbers(path, number, row, len(first)) for number, row in lines]
+            texts = [] if names else [(number, first)]
+            texts += lines
+            numbers = [_numbers(path, number, row, len(first)) for number, row in texts]
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{path} is not a text file of numbers between commas") from error
     if not first or not numbers:
         raise FileError(f"{path} holds no numbers")
-    return _Table(names, np.array(numbers))
+    return _Table(names, np.array(numbers), [row for _, row in texts])
 
 
 def _numbers(path: Path, line: int, row: Sequence[str], width: int) -> Array:

@@ -59,8 +59,8 @@ def gradient_flow(
     t : array_like, shape (n_times,), optional
         Times to report, in `time_unit`, non-negative and strictly increasing. None runs until the residual is within
         `tol` and reports 200 rows: t = 0 first, the others spaced logarithmically, the last one the stopping state.
-        Rows at given times are as accurate as the steps; those of None are interpolated inside steps, to about 1e-7 of
-        the largest coefficient at worst, in double-double 1e-16, all but the last.
+        Rows at given times are as accurate as the steps; those of None, all but the last, are interpolated inside
+        steps, to about 1e-7 of the largest coefficient at worst, in double-double 1e-16.
     rtol : float, optional
         Relative tolerance of the coefficients in one step, in [1e-14, 0.1]; 1e-10 by default. In double-double in
         [1e-30, 0.1], 1e-28 by default.
@@ -69,8 +69,8 @@ def gradient_flow(
         In double-double in [1e-31, 0.1], 1e-29 by default.
     precision : {"double", "double-double"}, default "double"
         Arithmetic of the state. "double-double" has 31 digits, each array of the result a companion ``…_low``, and a
-        step costs some ten times as much; without ``method="weights"`` and the observable "distance". `X`, times and
-        those of events are binary64 in either.
+        step costs some ten times as much; without ``method="weights"``. `X`, times and those of events are binary64 in
+        either.
     method : {"auto", "radau", "explicit", "weights"}, default "auto"
         "radau": implicit Runge-Kutta, orders 5 to 13, in double-double to 21. "explicit": an explicit one. "auto":
         explicit as long as the problem is not stiff. "weights": the raw weights, explicitly, as an independent check;

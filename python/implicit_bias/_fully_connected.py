@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _fully_connected_limit, _neuron_start
+from . import _core, _fully_connected_limit, _neuron_double_double
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _polar
@@ -49,14 +49,15 @@ class FullyConnectedNetwork(Neurons):
     a : array_like, shape (n_neurons,)
         Outer weights at time 0, in units of ``exp(log_magnitude)``. Copied.
     W : array_like, shape (n_neurons, n_features)
-        Hidden weights, a neuron a row, in the same units. Copied.
+        Hidden weights, a neuron a row, in the same units. Copied. Both may have up to thirty digits, as decimal
+        strings or two arrays (high, low); a unit that binary64 cannot hold goes into `log_magnitude`.
     log_magnitude : float, default 0.0
         Logarithm of the common factor of all weights, at most 1e12 in absolute value: weights of 10^-5000 are ordinary
         input.
 
     Attributes
     ----------
-    scale, log_scale, shape : float or None
+    scale, log_scale, shape : float, what was given, or None
         As given to `from_scale_shape`, and None for a network that was given by its weights.
 
     Raises
@@ -86,9 +87,9 @@ class FullyConnectedNetwork(Neurons):
     a: Array
     W: Array
     log_magnitude: float = 0.0
-    scale: float | None = field(default=None, init=False)
-    log_scale: float | None = field(default=None, init=False)
-    shape: float | None = field(default=None, init=False)
+    scale: Any = field(default=None, init=False)
+    log_scale: Any = field(default=None, init=False)
+    shape: Any = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._keep_weights()
@@ -97,10 +98,10 @@ class FullyConnectedNetwork(Neurons):
     def from_scale_shape(
         cls,
         orientation: ArrayLike,
-        scale: float | None = None,
-        shape: float = 0.0,
+        scale: Any = None,
+        shape: Any = 0.0,
         sign: int = 1,
-        log_scale: float | None = None,
+        log_scale: Any = None,
     ) -> Self:
         r"""One neuron by scale and shape, in the convention of the paper [1]_.
 
@@ -114,7 +115,8 @@ class FullyConnectedNetwork(Neurons):
         orientation : array_like, shape (n_features,)
             Direction of the hidden weights: any vector but 0.
         scale : float, optional
-            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given.
+            :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given. Here and below numbers may have up
+            to thirty digits (``"0.1"``), and a scale may be beyond the range of a float (``"1e-400"``).
         shape : float, default 0.0
             :math:`s` in (-1, 1). Towards 1 the outer weight is ever larger than the hidden ones (the kernel regime).
         sign : {1, -1}, default 1
@@ -145,11 +147,16 @@ class FullyConnectedNetwork(Neurons):
         """
         return cls._one(orientation, scale, shape, sign, log_scale)
 
-    def potential(self) -> NeuronPotential:
+    def potential(self, *, precision: str = "double") -> NeuronPotential:
         r"""The function that this start makes gradient flow minimise.
 
         .. math:: Q(\beta) = q_\delta(\|\beta\|) + \langle z, \beta\rangle, \qquad
                   z = -\tfrac32\|w(0)\|\,\frac{\beta(0)}{\|\beta(0)\|}
+
+        Parameters
+        ----------
+        precision : {"double", "double-double"}, default "double"
+            That of the potential, see there.
 
         Returns
         -------
@@ -177,6 +184,8 @@ class FullyConnectedNetwork(Neurons):
             )
         if one.a == 0.0 and one.w.any():
             raise ValueError("a must not be 0 for a potential: the data decide which sign it takes, see limit")
+        if check.precision(precision) == "double-double":
+            return _neuron_double_double.potential(self, 1.0 if one.a >= 0.0 else -1.0)
         return _fully_connected_limit.potential(one, 1.0)
 
     @cached_property
@@ -189,10 +198,8 @@ class FullyConnectedNetwork(Neurons):
             a, w = float(self.a[0]), self.W[0]
             size, direction = _polar(w)
             delta = (abs(a) - size) * unit * (abs(a) + size) * unit
-            if self.shape is not None:
-                # Not from the rounded weights: at shape 0 it is exactly 0.
-                alpha = unit * unit if self.scale is None else self.scale
-                delta = 4.0 * alpha * (self.shape / ((1.0 - self.shape) * (1.0 + self.shape)))
+            if self._by_shape is not None:
+                delta = self._by_shape.delta(unit)
             return OneNeuron(a * unit, size * unit * direction, delta, "Azulay et al. 2021, Theorem 2")
         outer, share = _polar(self.a)
         if outer == 0.0:
@@ -227,7 +234,7 @@ class FullyConnectedNetwork(Neurons):
             end=None,
             precision="double-double",
             y_low=y[1],
-            start_low=_neuron_start.rests(self),
+            start_low=self._start_low,
             **options,
         )
 
@@ -243,7 +250,7 @@ class FullyConnectedNetwork(Neurons):
             states=path,
             n_jobs=check.jobs(None),
             precision="double-double" if exactly else "double",
-            start_low=_neuron_start.rests(self) if exactly else None,
+            start_low=self._start_low if exactly else None,
         )
         return NeuronParameters(*found)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import _core, _neuron_double_double, _neuron_start
+from . import _core, _neuron_double_double
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential, _ratio
@@ -187,7 +187,7 @@ def _final_sign(net: "FullyConnectedNetwork", X: Array, y: Array, end: "_core._F
         states=end["path"],
         n_jobs=1,
         precision="double-double" if exactly else "double",
-        start_low=_neuron_start.rests(net) if exactly else None,
+        start_low=net._start_low if exactly else None,
     )
     return float(np.sign(a[-1, 0]) * (1.0 if one.a >= 0.0 else -1.0)) or 1.0
 
@@ -262,7 +262,7 @@ def _kkt_exactly(
     net: "FullyConnectedNetwork", X: Array, y: tuple[Array, Array], beta: tuple[Array, Array], n_jobs: int
 ) -> KKTReport:
     """The same of a predictor of thirty digits."""
-    found = _core.fully_connected_reach(X, *y, net._start, _neuron_start.rests(net), *beta, n_jobs=n_jobs)
+    found = _core.fully_connected_reach(X, *y, net._start, net._start_low, *beta, n_jobs=n_jobs)
     return KKTReport(
         stationarity=found["stationarity"],
         feasibility=found["feasibility"],

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _leaky_relu_limit, _neuron_start
+from . import _core, _leaky_relu_limit, _neuron_double_double
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import NeuronPotential
@@ -38,7 +38,8 @@ class LeakyReLUNetwork(Neurons):
     a : array_like, shape (n_neurons,)
         Output weights at time 0, in units of ``exp(log_magnitude)``. Copied.
     W : array_like, shape (n_neurons, n_features)
-        Hidden weights, a neuron a row, in the same units. Copied.
+        Hidden weights, a neuron a row, in the same units. Copied. Both may have up to thirty digits, as decimal
+        strings or two arrays (high, low); a unit that binary64 cannot hold goes into `log_magnitude`.
     slope : float
         :math:`\rho` in [0, 1]: 0 is ReLU, 1 the linear network.
     log_magnitude : float, default 0.0
@@ -47,7 +48,7 @@ class LeakyReLUNetwork(Neurons):
 
     Attributes
     ----------
-    scale, log_scale, shape : float or None
+    scale, log_scale, shape : float, what was given, or None
         As given to `from_scale_shape`, and None for a network that was given by its weights.
 
     Raises
@@ -75,9 +76,9 @@ class LeakyReLUNetwork(Neurons):
     W: Array
     slope: float
     log_magnitude: float = 0.0
-    scale: float | None = field(default=None, init=False)
-    log_scale: float | None = field(default=None, init=False)
-    shape: float | None = field(default=None, init=False)
+    scale: Any = field(default=None, init=False)
+    log_scale: Any = field(default=None, init=False)
+    shape: Any = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._keep_weights()
@@ -88,11 +89,11 @@ class LeakyReLUNetwork(Neurons):
     def from_scale_shape(
         cls,
         orientation: ArrayLike,
-        scale: float | None = None,
-        shape: float = 0.0,
+        scale: Any = None,
+        shape: Any = 0.0,
         slope: float = 0.1,
         sign: int = 1,
-        log_scale: float | None = None,
+        log_scale: Any = None,
     ) -> Self:
         r"""One neuron by scale and shape, in the convention of the paper [1]_.
 
@@ -104,7 +105,8 @@ class LeakyReLUNetwork(Neurons):
         orientation : array_like, shape (n_features,)
             Any vector :math:`u \ne 0`.
         scale : float, optional
-            :math:`\alpha = |a|\|w\| > 0`. Exactly one of `scale` and `log_scale` must be given.
+            :math:`\alpha = |a|\|w\| > 0`. Exactly one of `scale` and `log_scale` must be given. Here and below numbers
+            may have up to thirty digits (``"0.1"``), and a scale may be beyond the range of a float (``"1e-400"``).
         shape : float, default 0.0
             :math:`s` in (-1, 1): 0 is the balanced start.
         slope : float, default 0.1
@@ -139,11 +141,16 @@ class LeakyReLUNetwork(Neurons):
     def _more(self) -> str:
         return f", slope={self.slope!r}"
 
-    def potential(self) -> NeuronPotential:
+    def potential(self, *, precision: str = "double") -> NeuronPotential:
         r"""Of one neuron, the function whose KKT points under :math:`a\sigma(Xw) = y` the flow can end at.
 
         .. math:: Q(\beta) = q_\delta(\|\beta\|) + \langle z, \beta\rangle, \qquad
                   z = -\tfrac32\operatorname{sign}(a(0))\,w(0)
+
+        Parameters
+        ----------
+        precision : {"double", "double-double"}, default "double"
+            That of the potential, see there.
 
         Returns
         -------
@@ -163,7 +170,10 @@ class LeakyReLUNetwork(Neurons):
         """
         if self.a.size > 1 or self.a[0] == 0.0:
             raise ValueError("net must be one neuron with a(0) != 0 for a potential: no theorem gives one for others")
-        return self._potential(math.copysign(1.0, self.a[0]))
+        sign = math.copysign(1.0, self.a[0])
+        if check.precision(precision) == "double-double":
+            return _neuron_double_double.potential(self, sign)
+        return self._potential(sign)
 
     def _potential(self, sign: float) -> NeuronPotential:
         _, hidden = self._weights
@@ -203,7 +213,7 @@ class LeakyReLUNetwork(Neurons):
             end=None,
             precision="double-double",
             y_low=y[1],
-            start_low=_neuron_start.rests(self),
+            start_low=self._start_low,
             **options,
         )
 

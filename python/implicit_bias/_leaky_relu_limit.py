@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import _core, _neuron_double_double, _neuron_start
+from . import _core, _neuron_double_double
 from ._results import KKTReport, Limit
 from ._status import LIMIT_STEPS, Status, message_of_limit
 from ._validate import Array
@@ -82,7 +82,7 @@ def _integrated(net: "LeakyReLUNetwork", X: Array, y: Array, options: "LimitOpti
         n_jobs=options["n_jobs"],
         precision="double-double" if exact else "double",
         y_low=low,
-        start_low=_neuron_start.rests(net) if exact else None,
+        start_low=net._start_low if exact else None,
     )
 
 
@@ -100,7 +100,7 @@ def _of_the_end(
         outside = _outside(X, weights[1] - net._weights[1])
     else:
         parts = found["path"][-1:], found["path_low"][-1:]
-        residual, outside = _core.leaky_relu_end(X, y, low, net._start, net.slope, *parts, _neuron_start.rests(net))
+        residual, outside = _core.leaky_relu_end(X, y, low, net._start, net.slope, *parts, net._start_low)
     return KKTReport(
         stationarity=outside,
         feasibility=_ratio(residual, y),

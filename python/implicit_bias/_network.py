@@ -56,7 +56,7 @@ class Network(ABC):
         """Predictor at time 0; over- and underflow give inf and 0."""
 
     @abstractmethod
-    def potential(self) -> Any:
+    def potential(self, *, precision: str = "double") -> Any:
         """The function that this start makes gradient flow minimise.
 
         Raises

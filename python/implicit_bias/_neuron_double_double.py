@@ -39,15 +39,26 @@ def is_one(net: "Neurons") -> bool:
 
 def start_of(net: "Neurons") -> "_core._Neuron":
     """w(0) and delta; a ValueError for several neurons that are not one."""
-    if net.shape is not None and net._orientation is not None:
-        logarithm = net.scale is None
-        scale = net.log_scale if logarithm else net.scale
-        assert scale is not None
-        return _core.neuron_start_from_scale_shape(net._orientation, scale, logarithm, net.shape)
-    found = _core.neuron_start(net._start)
+    if net._by_shape is not None:
+        return net._by_shape.start
+    a_low = np.zeros_like(net.a) if net._a_low is None else net._a_low
+    W_low = np.zeros_like(net.W) if net._W_low is None else net._W_low
+    found = _core.neuron_start(net._start, a_low, W_low, net._log_magnitude_low or 0.0)
     if found is None:
         raise unavailable(f"{net.a.size} neurons whose weights are not W = a u^T to thirty digits")
     return found
+
+
+def potential(net: "Neurons", sign: float) -> NeuronPotential:
+    r"""Q of a start whose outer weight has this sign: :math:`z = -\tfrac32 \operatorname{sign}(a) w(0)`."""
+    w, w_low, *delta = start_of(net)
+    if not math.isfinite(delta[0]):
+        raise ValueError(
+            f"log_magnitude must be such that the squares of the weights are floats: got delta = {delta[0]}"
+        )
+    factor = (np.full_like(w, -1.5 * sign), np.zeros_like(w))
+    linear = _core.double_double("mul", [(w, w_low), factor])
+    return NeuronPotential(tuple(delta), linear, precision="double-double")
 
 
 def limit(
@@ -60,7 +71,21 @@ def limit(
     slopes: Array | None = None,
 ) -> Limit:
     """The end of the flow of one neuron whose outer weight ends with `sign`; `slopes` are those of a kinked one."""
-    found = _core.neuron_limit(X, *_divided(y, slopes), start_of(net), sign=sign, n_jobs=options["n_jobs"])
+    return minimiser(Q, start_of(net), X, y, sign, options["tol"], options["n_jobs"], slopes)
+
+
+def minimiser(
+    Q: NeuronPotential,
+    start: "_core._Neuron",
+    X: Array,
+    y: tuple[Array, Array],
+    sign: float,
+    tol: float,
+    n_jobs: int,
+    slopes: Array | None = None,
+) -> Limit:
+    """The minimiser of Q under the data, in closed form."""
+    found = _core.neuron_limit(X, *_divided(y, slopes), start, sign=sign, n_jobs=n_jobs)
     beta = found["beta"]
     if not all(np.isfinite(part).all() for part in (beta, found["multipliers"], found["residual"])):
         raise ValueError("X, y and the weights must have a limit in the range of float64: it overflows")
@@ -68,7 +93,7 @@ def limit(
     if not found["reachable"] or X.shape[0] > X.shape[1]:
         status = Status.LEAST_SQUARES
     else:
-        status = Status.CONVERGED if kkt.feasibility <= options["tol"] else Status.ROUNDOFF_FLOOR
+        status = Status.CONVERGED if kkt.feasibility <= tol else Status.ROUNDOFF_FLOOR
     return Limit(
         beta=beta,
         multipliers=kkt.multipliers,

@@ -214,20 +214,32 @@ class NeuronPotential:
         Returns
         -------
         Limit
-            In binary64 whatever the precision, with no `error_bound`; `potential_value` is the excess of Q over its
-            least value without data.
+            With no `error_bound`; `potential_value` is the excess of Q over its least value without data. In
+            "double-double" `y` may have thirty digits, and so has the answer.
 
         Raises
         ------
         ValueError
             If an argument is of the wrong shape or not finite, or the minimiser exceeds the largest float.
         """
-        if self.precision != "double":
-            return NeuronPotential(self.delta, self.z).interpolate(X, y)
-        X, y = check.data(X, y)
+        X, y, y_low = dd.data(X, y)
         self._match("X", X.shape[1])
+        if self.precision != "double":
+            return self._interpolate_exactly(X, (y, y_low))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._interpolate(X, y)
+
+    def _interpolate_exactly(self, X: Array, y: tuple[Array, Array]) -> Limit:
+        r"""As a neuron with :math:`w(0) = -\tfrac23 z` and a positive outer weight ends."""
+        from . import _neuron_double_double
+
+        zero = np.zeros(X.shape[1])
+        z = zero if self.z is None else self.z
+        w = _core.double_double("mul", [(z, zero if self.z_low is None else self.z_low), (zero - 2.0, zero)])
+        w = _core.double_double("div", [w, (zero + 3.0, zero)])
+        start, plain = (*w, self.delta, self.delta_low), NeuronPotential(self.delta, self.z)
+        tol = check.tol(None, self.precision)
+        return _neuron_double_double.minimiser(plain, start, X, y, 1.0, tol, check.jobs(None))
 
     def _interpolate(self, X: Array, y: Array) -> Limit:
         left, sizes, right = np.linalg.svd(X, full_matrices=False)

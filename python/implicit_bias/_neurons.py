@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _core, _given
+from . import _double_double as dd
 from . import _validate as check
 from ._network import FlowOptions, LimitOptions, Network
 from ._neuron_potential import _polar
@@ -44,62 +46,100 @@ class Balancedness(NamedTuple):
     drift: Array
 
 
+class ByShape(NamedTuple):
+    """One neuron as it was given, in two parts."""
+
+    orientation: tuple[Array, Array]
+    scale: "_given.Scale"
+    shape: tuple[float, float]
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """The scale in the unit of the weights: 1 where the scale is that unit."""
+        return (1.0, 0.0) if self.scale.value is None else _first(self.scale.value)
+
+    @property
+    def start(self) -> "_core._Neuron":
+        """w(0) and delta, to thirty digits."""
+        logarithm = self.scale.value is None
+        scale = _first(self.scale.log if self.scale.value is None else self.scale.value)
+        return _core.neuron_start_from_scale_shape(self.orientation, scale, logarithm, self.shape)
+
+    def delta(self, unit: float) -> float:
+        """4 alpha s / (1 - s^2), not from the rounded weights: at shape 0 it is exactly 0."""
+        alpha = unit * unit if self.scale.value is None else self.unit[0]
+        s, low = self.shape
+        return 4.0 * alpha * (s / (((1.0 - s) - low) * ((1.0 + s) + low)))
+
+
+def _first(parts: tuple[Array, Array]) -> tuple[float, float]:
+    return float(parts[0][0]), float(parts[1][0])
+
+
 class Neurons(Network):
     """A start by output weights a, (n_neurons,), and hidden weights W, a neuron a row."""
 
     a: Array
     W: Array
     log_magnitude: float
-    scale: float | None
-    log_scale: float | None
-    shape: float | None
-    #: As given, where the weights follow from it by roots.
-    _orientation: Array | None = None
+    scale: Any
+    log_scale: Any
+    shape: Any
+    #: What binary64 leaves out of the weights and of the logarithm of their unit; None where that is nothing.
+    _a_low: Array | None = None
+    _W_low: Array | None = None
+    _log_magnitude_low: float | None = None
+    #: Of one neuron by scale and shape, as they were given: its weights follow from them by roots.
+    _by_shape: "ByShape | None" = None
 
     def _keep_weights(self) -> None:
         """Checked copies of the weights, which cannot be written to."""
-        outer = check.array("a", self.a, "(n_neurons,)")
-        hidden = check.array("W", self.W, "(n_neurons, n_features)")
-        if outer.size != hidden.shape[0]:
-            raise ValueError(f"W must have {outer.size} rows, one for every entry of a: got {hidden.shape[0]}")
-        for name, weights in (("a", outer), ("W", hidden)):
-            copy = np.array(weights, order="C")
+        outer, hidden, tens = _given.layers(self.a, self.W)
+        if outer[0].size != hidden[0].shape[0]:
+            raise ValueError(f"W must have {outer[0].size} rows, one for every entry of a: got {hidden[0].shape[0]}")
+        for name, (high, low) in (("a", outer), ("W", hidden)):
+            copy = np.array(high, order="C")
             copy.flags.writeable = False
             object.__setattr__(self, name, copy)
-        magnitude = check.logarithms("log_magnitude", np.array([check.number("log_magnitude", self.log_magnitude)]))
-        object.__setattr__(self, "log_magnitude", float(magnitude[0]))
+            object.__setattr__(self, f"_{name}_low", _given.low_or_none(low))
+        given = [np.array([part]) for part in dd.number_parts("log_magnitude", self.log_magnitude)]
+        check.logarithms("log_magnitude", given[0])
+        high, low = _given.magnitude((given[0], given[1]), tens)
+        object.__setattr__(self, "log_magnitude", float(high[0]))
+        object.__setattr__(self, "_log_magnitude_low", float(low[0]) or None)
 
     @classmethod
     def _one(
         cls,
         orientation: ArrayLike,
-        scale: float | None,
-        shape: float,
+        scale: Any,
+        shape: Any,
         sign: int,
-        log_scale: float | None,
+        log_scale: Any,
         **more: Any,
     ) -> Self:
         r"""One neuron: :math:`|a| = \sqrt{\alpha(1+s)/(1-s)}`, :math:`\|w\| = \sqrt{\alpha(1-s)/(1+s)}`."""
-        given = check.array("orientation", orientation, "(n_features,)").copy()
-        size, direction = _polar(given)
-        if size == 0.0:
+        given = dd.parts("orientation", orientation, "(n_features,)")
+        if not given[0].any():
             raise ValueError("orientation must not be 0: a direction is needed")
         check.exactly_one(("scale", "log_scale"), (scale, log_scale))
-        s = check.number("shape", shape)
-        if not -1.0 < s < 1.0:
-            raise ValueError(f"shape must be in (-1, 1): got {check.shown(shape)}")
+        s = _given.shape(shape)
         if check.integer("sign", sign, least=-1) not in (1, -1):
             raise ValueError(f"sign must be 1 or -1: got {check.shown(sign)}")
-        alpha = None if scale is None else check.positive("scale", scale)
-        logarithm = None if log_scale is None else check.number("log_scale", log_scale)
-        root = 1.0 if alpha is None else math.sqrt(alpha)
-        slope = math.sqrt((1.0 + s) / (1.0 - s))
-        magnitude = 0.0 if logarithm is None else 0.5 * logarithm
-        a, W = np.array([sign * root * slope]), (root / slope * direction)[None, :]
-        net = cls(a=a, W=W, log_magnitude=magnitude, **more)  # type: ignore[call-arg]
-        for name, value in (("scale", alpha), ("log_scale", logarithm), ("shape", s)):
-            object.__setattr__(net, name, value)
-        object.__setattr__(net, "_orientation", given)
+        alpha = _given.log_scale(log_scale) if scale is None else _given.number_scale(scale)
+        one = ByShape((given[0].copy(), given[1].copy()), alpha, (float(s[0][0]), float(s[1][0])))
+        (a, a_low), W = _core.neuron_weights(one.orientation, one.unit, one.shape)
+        in_unit = alpha.value is not None
+        magnitude = (0.0, 0.0) if in_unit else (0.5 * float(alpha.log[0][0]), 0.5 * float(alpha.log[1][0]))
+        net = cls(
+            a=(np.array([sign * a]), np.array([sign * a_low])),  # type: ignore[call-arg]
+            W=(W[0][None, :], W[1][None, :]),
+            log_magnitude=magnitude,
+            **more,
+        )
+        object.__setattr__(net, "log_scale" if scale is None else "scale", alpha.kept)
+        object.__setattr__(net, "shape", _given.kept(shape, s[0]))
+        object.__setattr__(net, "_by_shape", one)
         return net
 
     def __repr__(self) -> str:
@@ -131,6 +171,11 @@ class Neurons(Network):
         return self.a, self.W, self.log_magnitude
 
     @property
+    def _start_low(self) -> tuple[Array | None, Array | None, float]:
+        """What `_start` leaves out."""
+        return self._a_low, self._W_low, self._log_magnitude_low or 0.0
+
+    @property
     def _weights(self) -> tuple[Array, Array]:
         """The weights as numbers."""
         with np.errstate(over="ignore", under="ignore"):
@@ -150,10 +195,8 @@ class Neurons(Network):
 
     def _log_scale(self) -> float:
         """That of one neuron; the mean of several."""
-        if self.log_scale is not None:
-            return self.log_scale
-        if self.scale is not None:
-            return math.log(self.scale)
+        if self._by_shape is not None:
+            return float(self._by_shape.scale.log[0][0])
         with np.errstate(divide="ignore"):
             logs = np.log(np.abs(self.a)) + np.log([_polar(w)[0] for w in self.W])
         moving = np.isfinite(logs)

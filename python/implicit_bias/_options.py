@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from . import _files
+from . import _validate as check
 from ._diagonal import DiagonalNetwork
 from ._flow import METHODS
 from ._validate import Array
@@ -50,29 +51,43 @@ Rtol = Annotated[float | None, typer.Option(help="Relative tolerance of a step o
 Method = Annotated[str | None, typer.Option(help=f"How a flow is integrated: one of {', '.join(METHODS)} [auto].")]
 MaxSteps = Annotated[int | None, typer.Option(help="Most steps of a flow.", min=1)]
 MaxSeconds = Annotated[float | None, typer.Option(help="Most seconds of a flow.")]
+Precision = Annotated[
+    str,
+    typer.Option(
+        metavar="double|double-double", help="Arithmetic, of 16 or 31 digits, and of the numbers that are read."
+    ),
+]
 NJobs = Annotated[int | None, typer.Option(help="Number of threads; all cores by default.", min=1)]
 Out = Annotated[Path | None, typer.Option(help="Where the results go: .npz, .json (everything) or .csv (a table).")]
 
 
 def start(
-    n_features: int, scale: str | None, log_scale: str | None, shape: str, weights: Path | None
+    n_features: int,
+    scale: str | None,
+    log_scale: str | None,
+    shape: str,
+    weights: Path | None,
+    precision: str = "double",
 ) -> DiagonalNetwork:
-    """The network of the options: by scale and shape, or by its weights."""
+    """The network of the options: by scale and shape, or by its weights; of all digits that are written there."""
+    exactly = check.choice("--precision", precision, check.PRECISIONS) == "double-double"
     if weights is None:
         if scale is None and log_scale is None:
             raise ValueError("one of --scale, --log-scale and --start must be given")
         return DiagonalNetwork.from_scale_shape(
             n_features,
-            scale=None if scale is None else number_or_file("--scale", scale),
-            log_scale=None if log_scale is None else number_or_file("--log-scale", log_scale),
-            shape=number_or_file("--shape", shape),
+            scale=None if scale is None else number_or_file("--scale", scale, exactly),
+            log_scale=None if log_scale is None else number_or_file("--log-scale", log_scale, exactly),
+            shape=number_or_file("--shape", shape, exactly),
         )
     if scale is not None or log_scale is not None:
         raise ValueError("--start holds the weights: --scale and --log-scale cannot be given as well")
-    columns = _files.read_columns(weights, WEIGHTS, ("log_magnitude",))
+    columns = _files.read_columns(weights, WEIGHTS, ("log_magnitude",), exactly=exactly)
     magnitude = columns.pop("log_magnitude", np.zeros(()))
+    if not isinstance(magnitude, tuple) and magnitude.ndim == 0:
+        magnitude = float(magnitude)
     try:
-        net = DiagonalNetwork(**columns, log_magnitude=float(magnitude) if magnitude.ndim == 0 else magnitude)
+        net = DiagonalNetwork(**columns, log_magnitude=magnitude)
     except (TypeError, ValueError) as error:
         raise _files.FileError(f"{weights}: {error}") from error
     if net.n_features != n_features:
@@ -80,15 +95,16 @@ def start(
     return net
 
 
-def number_or_file(name: str, text: str) -> float | np.ndarray[Any, Any]:
-    """A number, or one for every feature from a file."""
+def number_or_file(name: str, text: str, exactly: bool = False) -> Any:
+    """A number, or one for every feature from a file; with `exactly` of all digits that are written there."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         path = Path(text)
         if path.suffix.lower() not in _files.READ:
             raise ValueError(f"{name} must be a number or a file {', '.join(_files.READ)}: got {text!r}") from None
-        return _files.read_vector(path, name.strip("-").replace("-", "_"))
+        return _files.read_vector(path, name.strip("-").replace("-", "_"), exactly)
+    return text if exactly else number
 
 
 def numbers(name: str, text: str) -> Array:

@@ -204,12 +204,13 @@ class HyperbolicEntropy:
         Returns
         -------
         Limit
-            The same as `implicit_bias.limit` of a network with this potential, in binary64 whatever the precision.
+            The same as `implicit_bias.limit` of a network with this potential, in its precision.
         """
-        X, y = check.data(X, y)
-        start = self._for(X.shape[1], "X")
+        X, y, y_low = dd.data(X, y)
+        start, tol = self._for(X.shape[1], "X"), check.tol(None, self.precision)
+        low = None if self.precision == "double" else y_low
         return Limit._from_core(
-            _core.diagonal_limit(X, y, start, bounds=True, tol=check.tol(None), n_jobs=check.jobs(None))
+            _core.diagonal_limit(X, y, start, bounds=True, tol=tol, n_jobs=check.jobs(None), y_low=low)
         )
 
     def _evaluate(self, beta: ArrayLike) -> list[Array]:

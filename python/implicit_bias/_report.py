@@ -30,6 +30,8 @@ def limit_lines(end: Limit, net: DiagonalNetwork, X: Array) -> Iterator[str]:
 def limit_results(end: Limit, net: DiagonalNetwork) -> Results:
     """Everything a limit holds; the table has one row a feature."""
     table: dict[str, Column] = {"feature": np.arange(end.beta.size), "beta": end.beta}
+    if end.beta_low is not None:
+        table["beta_low"] = end.beta_low
     if end.error_bound is not None:
         table["error_bound"] = end.error_bound
     everything = {
@@ -42,6 +44,7 @@ def limit_results(end: Limit, net: DiagonalNetwork) -> Results:
         "feasibility": end.kkt.feasibility,
         "duality_gap": end.kkt.duality_gap,
         "n_iter": end.n_iter,
+        **{name: getattr(end, name) for name in ("beta_low", "multipliers_low", "potential_value_low")},
         **_ending(end),
         **_given(net),
     }
@@ -63,15 +66,23 @@ def flow_lines(flow: Flow, net: DiagonalNetwork, X: Array) -> Iterator[str]:
 def flow_results(flow: Flow, net: DiagonalNetwork) -> Results:
     """Everything a flow holds; the table has one row a time."""
     kept = {name: values for name, values in flow.observables.items() if name != "loss"}
-    table: dict[str, Column] = {"t": flow.t, "loss": flow.loss, **kept}
+    low = {f"{name}_low": values for name, values in (flow.observables_low or {}).items() if name != "loss"}
+    if flow.loss_low is not None:
+        low = {"loss_low": flow.loss_low, **low}
+    table: dict[str, Column] = {"t": flow.t, "loss": flow.loss, **kept, **low}
     if flow.beta.shape[0] == flow.t.size:
         table |= {f"beta_{i}": column for i, column in enumerate(flow.beta.T)}
+        if flow.beta_low is not None:
+            table |= {f"beta_{i}_low": column for i, column in enumerate(flow.beta_low.T)}
     everything = {
         "t": flow.t,
         "beta": flow.beta,
         "loss": flow.loss,
         "multipliers": flow.multipliers,
         **kept,
+        "beta_low": flow.beta_low,
+        "multipliers_low": flow.multipliers_low,
+        **low,
         **flow.stats,
         **_ending(flow),
         **_given(net),
@@ -100,7 +111,7 @@ def sweep_results(table: SweepResult) -> Results:
 
 
 def _headline(what: str, net: DiagonalNetwork, X: Array) -> str:
-    given = ", ".join(f"{name} {value}" for name, value in _given(net).items() if isinstance(value, float))
+    given = ", ".join(f"{name} {value}" for name, value in _given(net).items() if isinstance(value, float | str))
     return f"{what} of {_size(X)}{': ' if given else ''}{given}"
 
 

@@ -99,7 +99,8 @@ class Limit:
     backward_error : ndarray, shape (n_samples,)
         `beta` is exactly the limit for the targets y minus this.
     potential_value : float or None
-        :math:`D(\beta, \beta(0))`, what the flow minimised; None where no theorem gives a Q.
+        :math:`D(\beta, \beta(0))`, what the flow minimised; inf beyond the largest float, None where no theorem gives
+        a Q.
     kkt : KKTReport
         The optimality conditions at `beta`.
     n_iter : int

@@ -8,6 +8,7 @@ logarithms in two parts (high + low, 31 digits): at a scale of 10^-100000 the la
 worth 130,000 units in the last place of a coefficient.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,14 @@ class Start(NamedTuple):
     @property
     def log_kappa(self) -> Array:
         r""":math:`\ln\kappa = \tfrac12\ln AB`, (n_features,); -inf where a coordinate keeps its sign."""
-        return 0.5 * (self.log_a_high + self.log_b_high) + 0.5 * (self.log_a_low + self.log_b_low)
+        return self.log_kappa_parts[0]
+
+    @property
+    def log_kappa_parts(self) -> tuple[Array, Array]:
+        """The same in two parts."""
+        pairs = [(self.log_a_high, self.log_a_low), (self.log_b_high, self.log_b_low)]
+        high, low = _core.double_double("add", pairs)
+        return 0.5 * high, 0.5 * low
 
     @property
     def kappa(self) -> Array:
@@ -52,15 +60,16 @@ class Start(NamedTuple):
         return np.where(np.isnan(gap) | (gap == 0.0), 0.0, np.copysign(size, gap))
 
 
-def from_scale_shape(scale: Array | None, log_scale: Array | None, shape: Array) -> Start:
-    """The unbiased start of a scale and a shape, each of length 1 or one a feature."""
-    if log_scale is not None:
-        high, low = log_scale, np.zeros_like(log_scale)
-    else:
-        assert scale is not None
-        high, low = _core.double_double("log", [(scale, np.zeros_like(scale))])
-    high, low, shape = (np.ascontiguousarray(part) for part in np.broadcast_arrays(high, low, shape))
-    return Start(*_core.log_ab_from_scale_shape(high, low, shape))
+def from_weights(weights: Sequence[tuple[Array, Array]], log_magnitude: tuple[Array, Array]) -> Start:
+    """The start of u+, v+, u-, v- in two parts, and the logarithm of their unit."""
+    arrays = [tuple(map(np.ascontiguousarray, parts)) for parts in (*weights, log_magnitude)]
+    return Start(*_core.log_ab_from_weights([(high, low) for high, low in arrays]))
+
+
+def from_scale_shape(log_scale: tuple[Array, Array], shape: tuple[Array, Array]) -> Start:
+    """The unbiased start of the logarithm of a scale and a shape, in two parts; each of length 1 or one a feature."""
+    arrays = [np.ascontiguousarray(part) for part in np.broadcast_arrays(*log_scale, *shape)]
+    return Start(*_core.log_ab_from_scale_shape((arrays[0], arrays[1]), (arrays[2], arrays[3])))
 
 
 def from_kappa(log_kappa: tuple[Array, Array], beta0: tuple[Array, Array]) -> Start:

@@ -8,7 +8,7 @@
 
 mod start;
 
-pub use start::Neuron;
+pub use start::{Neuron, weights};
 
 use crate::linalg::Rows;
 use crate::real::{DoubleDouble, Real};
@@ -89,6 +89,7 @@ fn conditions(
     let change: Vec<_> = g.iter().map(|g| two_thirds * *g).collect();
     let w: Vec<_> = change.iter().zip(&w0).map(|(change, w0)| *change + *w0).collect();
     let (outer_there, outer_at_start) = (outer_of_inner(delta, &w), outer_of_inner(delta, &w0));
+    let beyond = size_squared(&w0) + delta;
     let there: Vec<_> = w.iter().map(|w| exactly_scaled(outer_there * *w, 2 * k)).collect();
     let off: Vec<f64> = beta.iter().zip(&there).map(|(b, there)| (*b - *there).to_f64()).collect();
     let goal = if targets.reachable { y.to_vec() } else { in_users_units(space, targets) };
@@ -102,18 +103,29 @@ fn conditions(
         residual: residual(space, &goal, beta),
         backward_error: residual(space, &goal, &there),
         off,
-        potential_value: exactly_scaled(divergence(&change, &w, outer_there, outer_at_start), 3 * k),
+        potential_value: exactly_scaled(divergence(&change, &w, (outer_there, outer_at_start), beyond), 3 * k),
         reachable: targets.reachable,
     }
 }
 
 /// `D_Q(β, β(0)) = ¾ a‖w − w(0)‖² + ¼ (a − a₀)²(a + 2a₀)`, `a − a₀ = (2wᵀΔ − ‖Δ‖²)/(a + a₀)`, `Δ = w − w(0)`: from
 /// `Q = ½a(3‖w‖² − a²) − (3/2) a w(0)ᵀw` with `a² = ‖w‖² + δ` twice. No term is negative.
-fn divergence(change: &[DoubleDouble], w: &[DoubleDouble], a: DoubleDouble, a0: DoubleDouble) -> DoubleDouble {
+///
+/// A `Q` that is no network's may have `s = ‖w(0)‖² + δ < 0`. It is least at its kink, `β = 0`, and `Q(β)` is
+/// `¾ a(‖w − w(0)‖² − s) + ¼ a³`.
+fn divergence(
+    change: &[DoubleDouble],
+    w: &[DoubleDouble],
+    (a, a0): (DoubleDouble, DoubleDouble),
+    s: DoubleDouble,
+) -> DoubleDouble {
+    let moved = size_squared(change);
+    if s.to_f64() < 0.0 {
+        return (a * (moved - s)).mul_f64(0.75) + (a * a * a).mul_f64(0.25);
+    }
     if a.to_f64() + a0.to_f64() == 0.0 {
         return DoubleDouble::ZERO;
     }
-    let moved = size_squared(change);
     let inner = change.iter().zip(w).fold(DoubleDouble::ZERO, |sum, (d, w)| sum + *d * *w);
     let outer = (inner + inner - moved) / (a + a0);
     (a * moved).mul_f64(0.75) + (outer * outer * (a + a0 + a0)).mul_f64(0.25)

@@ -6,7 +6,7 @@
 
 use super::diagonal::HyperbolicEntropy;
 use super::double_double::diagonal::HyperbolicEntropy as Precise;
-use crate::real::{DoubleDouble, Real, Scaled, two_prod, two_sum};
+use crate::real::{DoubleDouble, Real, Scaled};
 
 /// ln A and ln B of every coordinate; −∞ where a coordinate is one-sided (`A = 0`: β ≤ 0, `B = 0`: β ≥ 0).
 #[derive(Clone, Debug, PartialEq)]
@@ -17,25 +17,25 @@ pub struct Start {
     pub log_b: Vec<DoubleDouble>,
 }
 
-/// The weights of one coordinate, in units of `e^log_magnitude`.
+/// The weights of one coordinate, in units of `e^log_magnitude`: in binary64, or with more digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
+pub struct Weights<T = f64> {
     /// u₊.
-    pub u_plus: f64,
+    pub u_plus: T,
     /// v₊.
-    pub v_plus: f64,
+    pub v_plus: T,
     /// u₋.
-    pub u_minus: f64,
+    pub u_minus: T,
     /// v₋.
-    pub v_minus: f64,
+    pub v_minus: T,
     /// ln of the unit.
-    pub log_magnitude: f64,
+    pub log_magnitude: T,
 }
 
 impl Start {
     /// From the weights of every coordinate.
     #[must_use]
-    pub fn from_weights(weights: impl IntoIterator<Item = Weights>) -> Self {
+    pub fn from_weights<T: Into<DoubleDouble>>(weights: impl IntoIterator<Item = Weights<T>>) -> Self {
         weights.into_iter().map(Weights::logarithms).collect()
     }
 
@@ -44,17 +44,16 @@ impl Start {
     #[must_use]
     pub fn from_scale_shape(
         log_scale: impl IntoIterator<Item = DoubleDouble>,
-        shape: impl IntoIterator<Item = f64>,
+        shape: impl IntoIterator<Item = impl Into<DoubleDouble>>,
     ) -> Self {
         let one = DoubleDouble::ONE;
-        let log_kappa = |(log_scale, s): (DoubleDouble, f64)| {
-            let (s, square) = (DoubleDouble::from_f64(s), pair(two_prod(s, s)));
-            // (1−s)(1+s), not 1−s²: the factors are exact, and s may be the float next to 1.
-            let ratio = (one + square) / ((one - s) * (one + s));
+        let log_kappa = |(log_scale, s): (DoubleDouble, DoubleDouble)| {
+            // (1−s)(1+s), not 1−s²: the factors have all their digits, and s may be the number next to 1.
+            let ratio = (one + s * s) / ((one - s) * (one + s));
             let log_kappa = log_scale + DoubleDouble::LN_2 + DoubleDouble::LN_2 + ratio.ln();
             (log_kappa, log_kappa)
         };
-        log_scale.into_iter().zip(shape).map(log_kappa).collect()
+        log_scale.into_iter().zip(shape.into_iter().map(Into::into)).map(log_kappa).collect()
     }
 
     /// `D_Q(β, β(0))`, the sum over the coordinates. `β` has one entry for each.
@@ -94,33 +93,27 @@ impl FromIterator<(DoubleDouble, DoubleDouble)> for Start {
     }
 }
 
-impl Weights {
+impl<T: Into<DoubleDouble>> Weights<T> {
     /// (ln A, ln B).
     fn logarithms(self) -> (DoubleDouble, DoubleDouble) {
-        let unit = DoubleDouble::from_f64(2.0 * self.log_magnitude);
-        (
-            log((self.u_plus, self.v_plus), (self.u_minus, -self.v_minus)) + unit,
-            log((self.u_plus, -self.v_plus), (self.u_minus, self.v_minus)) + unit,
-        )
+        let unit = self.log_magnitude.into().mul_f64(2.0);
+        let (u_plus, v_plus) = (self.u_plus.into(), self.v_plus.into());
+        let (u_minus, v_minus) = (self.u_minus.into(), self.v_minus.into());
+        (log((u_plus, v_plus), (u_minus, -v_minus)) + unit, log((u_plus, -v_plus), (u_minus, v_minus)) + unit)
     }
 }
 
-/// ln((a₀ + a₁)² + (b₀ + b₁)²).
-fn log(a: (f64, f64), b: (f64, f64)) -> DoubleDouble {
-    let sums = |unit: f64| (two_sum(unit * a.0, unit * a.1), two_sum(unit * b.0, unit * b.1));
-    let is_finite = |(high, low): (f64, f64)| high.is_finite() && low.is_finite();
-    let (a, b) = sums(1.0);
-    if is_finite(a) && is_finite(b) {
-        return log_sum_of_squares(pair(a), pair(b));
+/// ln((a₀ + a₁)² + (b₀ + b₁)²). Sums of binary64 numbers are exact, others have all digits that the weights have.
+fn log(a: (DoubleDouble, DoubleDouble), b: (DoubleDouble, DoubleDouble)) -> DoubleDouble {
+    let sums = |unit: f64| (a.0.mul_f64(unit) + a.1.mul_f64(unit), b.0.mul_f64(unit) + b.1.mul_f64(unit));
+    let (whole, other) = sums(1.0);
+    if whole.is_finite() && other.is_finite() {
+        return log_sum_of_squares(whole, other);
     }
     // The sum of two floats may exceed the largest one. Not always in this unit: a tiny sum would lose digits there, which
     // beside a sum that overflows do not count.
-    let (a, b) = sums(0.25);
-    log_sum_of_squares(pair(a), pair(b)) + DoubleDouble::LN_2.mul_f64(4.0)
-}
-
-fn pair((high, low): (f64, f64)) -> DoubleDouble {
-    DoubleDouble::from_parts(high, low)
+    let (whole, other) = sums(0.25);
+    log_sum_of_squares(whole, other) + DoubleDouble::LN_2.mul_f64(4.0)
 }
 
 /// ln(a² + b²), −∞ where both are 0.

@@ -12,7 +12,11 @@ use super::convert::{StartArrays, WeightArrays, matrix, rows, start_in, vector};
 use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
 use crate::flow::{Flow, Method, Observable, Options, Precision, Stats};
-use crate::limit::diagonal;
+use crate::limit::diagonal::{self, double_double};
+use crate::real::{DoubleDouble, Real};
+
+/// Tolerance of the end that distances in double-double are measured from: it is polished to the round-off floor anyway.
+const EXACT_TOL: f64 = 1e-29;
 
 /// The trajectory from one start.
 #[pyfunction]
@@ -48,9 +52,6 @@ pub fn diagonal_flow<'py>(
     let problem = Problem { x, y, y_low, start: &start, weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
-    if precision == Precision::DoubleDouble && observables.contains(&Observable::Distance) {
-        return Err(PyValueError::new_err("observables must be without 'distance' with precision 'double-double'"));
-    }
     let options = Options {
         times,
         time_unit,
@@ -69,12 +70,11 @@ pub fn diagonal_flow<'py>(
         if !observables.contains(&Observable::Distance) {
             return gradient_flow(&problem, &options, monitor);
         }
-        let goal = diagonal::Options { bounds: false, ..diagonal::Options::default() };
-        let end = diagonal::limit(x, y, &start, &goal, &|| monitor.interrupted()).beta;
+        let (end, end_low) = end_of(&problem, precision, &|| monitor.interrupted());
         // The budget is that of the whole call; what is left of it is above 0, or the flow would not accept it.
         let left = |seconds: f64| (seconds - clock.elapsed().as_secs_f64()).max(f64::MIN_POSITIVE);
         let max_seconds = max_seconds.map(left);
-        gradient_flow(&problem, &Options { end: &end, max_seconds, ..options.clone() }, monitor)
+        gradient_flow(&problem, &Options { end: &end, end_low: &end_low, max_seconds, ..options.clone() }, monitor)
     })?;
     let mut flow = flow.map_err(|invalid| PyValueError::new_err(invalid.to_string()))?;
     let d = x.d();
@@ -95,6 +95,19 @@ pub fn diagonal_flow<'py>(
         out.set_item("multipliers_low", matrix(py, multipliers_low, count, x.n())?)?;
     }
     Ok(out)
+}
+
+/// Where distances are measured from: in double-double in two parts.
+fn end_of(problem: &Problem<'_>, precision: Precision, interrupted: &dyn Fn() -> bool) -> (Vec<f64>, Vec<f64>) {
+    let (x, goal) = (problem.x, diagonal::Options { bounds: false, ..diagonal::Options::default() });
+    if precision == Precision::Double {
+        return (diagonal::limit(x, problem.y, problem.start, &goal, interrupted).beta, Vec::new());
+    }
+    let low = |n: usize| problem.y_low.and_then(|low| low.get(n)).copied().unwrap_or(0.0);
+    let y: Vec<_> = problem.y.iter().enumerate().map(|(n, y)| DoubleDouble::from_parts(*y, low(n))).collect();
+    let goal = diagonal::Options { tol: EXACT_TOL, ..goal };
+    let found = double_double::limit(x, &y, problem.start, &goal, interrupted);
+    (found.beta, found.low.map(|low| low.beta).unwrap_or_default())
 }
 
 /// What the result of every model says.

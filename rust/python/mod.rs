@@ -39,7 +39,9 @@ mod _core {
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
     #[pymodule_export]
-    use super::neuron_limit::{neuron_check_kkt, neuron_limit, neuron_start, neuron_start_from_scale_shape};
+    use super::neuron_limit::{
+        neuron_check_kkt, neuron_limit, neuron_start, neuron_start_from_scale_shape, neuron_weights,
+    };
     #[pymodule_export]
     use super::potential::{d2q_diagonal, diagonal_bregman, diagonal_potential, dq_diagonal, q_diagonal};
     #[pymodule_export]

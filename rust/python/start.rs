@@ -8,39 +8,31 @@ use crate::potential::{Start, Weights};
 
 type FourArrays = [Py<PyArray1<f64>>; 4];
 
-/// A start from its weights.
+/// High and low parts of an array.
+type Pair<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// A start from `u₊, v₊, u₋, v₋` and the logarithm of their unit.
 #[pyfunction]
-pub fn log_ab_from_weights<'py>(
-    py: Python<'py>,
-    u_plus: PyReadonlyArray1<'py, f64>,
-    v_plus: PyReadonlyArray1<'py, f64>,
-    u_minus: PyReadonlyArray1<'py, f64>,
-    v_minus: PyReadonlyArray1<'py, f64>,
-    log_magnitude: PyReadonlyArray1<'py, f64>,
-) -> PyResult<FourArrays> {
-    let plus = u_plus.as_slice()?.iter().zip(v_plus.as_slice()?);
-    let minus = u_minus.as_slice()?.iter().zip(v_minus.as_slice()?);
-    let weights =
-        plus.zip(minus).zip(log_magnitude.as_slice()?).map(|(((u_plus, v_plus), (u_minus, v_minus)), log)| Weights {
-            u_plus: *u_plus,
-            v_plus: *v_plus,
-            u_minus: *u_minus,
-            v_minus: *v_minus,
-            log_magnitude: *log,
-        });
-    Ok(start_out(py, &Start::from_weights(weights)))
+pub fn log_ab_from_weights<'py>(py: Python<'py>, weights: [Pair<'py>; 5]) -> PyResult<FourArrays> {
+    let mut columns = Vec::with_capacity(5);
+    for (high, low) in &weights {
+        columns.push(double_doubles(high, low)?);
+    }
+    let each = (0..columns[0].len()).map(|i| Weights {
+        u_plus: columns[0][i],
+        v_plus: columns[1][i],
+        u_minus: columns[2][i],
+        v_minus: columns[3][i],
+        log_magnitude: columns[4][i],
+    });
+    Ok(start_out(py, &Start::from_weights(each)))
 }
 
 /// An unbiased start from ln scale and shape.
 #[pyfunction]
-pub fn log_ab_from_scale_shape<'py>(
-    py: Python<'py>,
-    log_scale_high: PyReadonlyArray1<'py, f64>,
-    log_scale_low: PyReadonlyArray1<'py, f64>,
-    shape: PyReadonlyArray1<'py, f64>,
-) -> PyResult<FourArrays> {
-    let log_scale = double_doubles(&log_scale_high, &log_scale_low)?;
-    Ok(start_out(py, &Start::from_scale_shape(log_scale, shape.as_slice()?.iter().copied())))
+pub fn log_ab_from_scale_shape<'py>(py: Python<'py>, log_scale: Pair<'py>, shape: Pair<'py>) -> PyResult<FourArrays> {
+    let log_scale = double_doubles(&log_scale.0, &log_scale.1)?;
+    Ok(start_out(py, &Start::from_scale_shape(log_scale, double_doubles(&shape.0, &shape.1)?)))
 }
 
 /// A start from ln κ and β(0).

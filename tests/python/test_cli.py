@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 import implicit_bias as ib
 from implicit_bias import _files, _limit, _sweep
 from implicit_bias._cli import app
+from implicit_bias._options import WEIGHTS
 from implicit_bias._progress import bar
 
 DATA = ib.datasets.sparse_regression(n_samples=6, n_features=15, n_nonzero=2, seed=0)
@@ -604,3 +606,79 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(module, arguments
 def test_the_module_runs_as_a_program():
     done = subprocess.run([sys.executable, "-m", "implicit_bias", "info"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"implicit-bias {ib.__version__}\n")
+
+
+# Thirty digits
+
+
+LONG = ["0.10000000000000000000000000000001", "-0.3", "0.25", "1e-3", "2", "0.7"]
+
+
+@pytest.fixture
+def thirty(files, tmp_path):
+    """The targets in every form that has more digits than binary64; the limit from them."""
+    (tmp_path / "long.csv").write_text("\n".join(["y", *LONG]) + "\n")
+    rows = [[*map(repr, row), text] for row, text in zip(DATA.X.tolist(), LONG, strict=True)]
+    (tmp_path / "together.csv").write_text("\n".join(",".join(row) for row in [[*NAMES, "y"], *rows]) + "\n")
+    high = [float(text) for text in LONG]
+    low = [float(Fraction(text) - Fraction(part)) for text, part in zip(LONG, high, strict=True)]
+    np.savez("parts.npz", X=DATA.X, y=high, y_low=low)
+    (tmp_path / "two.csv").write_text(table(np.column_stack([low, high]), ["y_low", "target"]))
+    rows = np.column_stack([DATA.X, high, low])
+    (tmp_path / "three.csv").write_text(table(rows, [*NAMES, "y", "y_low"]))
+    net = ib.DiagonalNetwork.from_scale_shape(15, scale="0.1", shape="0.3")
+    return ib.limit(net, DATA.X, LONG, precision="double-double")
+
+
+@pytest.mark.parametrize("data", ["X.npy long.csv", "together.csv", "parts.npz", "X.csv two.csv", "three.csv"])
+def test_every_digit_of_text_and_of_low_parts_is_read(thirty, data):
+    options = ["--scale", "0.1", "--shape", "0.3", "--precision", "double-double", "--out", "end.npz"]
+    assert run("limit", *data.split(), *options).exit_code == 0
+    found = np.load("end.npz")
+    for name in ("beta", "beta_low", "multipliers", "multipliers_low", "potential_value_low"):
+        np.testing.assert_array_equal(found[name], getattr(thirty, name))
+    # In binary64 the low parts are no features, and are left out.
+    assert run("limit", *data.split(), "--scale", "0.1", "--shape", "0.3", "--out", "plain.json").exit_code == 0
+    plain = json.loads(Path("plain.json").read_text())
+    np.testing.assert_allclose(plain["beta"], thirty.beta, atol=1e-13)
+    assert "beta_low" not in plain
+    assert plain["scale"] == 0.1
+
+
+def test_flows_and_sweeps_have_thirty_digits_too(thirty):
+    options = ["--scale", "0.1", "--shape", "0.3", "--precision", "double-double"]
+    assert run("flow", "parts.npz", *options, "--t", "0,1", "--observable", "distance", "--out", "a.csv").exit_code == 0
+    net = ib.DiagonalNetwork.from_scale_shape(15, scale="0.1", shape="0.3")
+    flow = ib.gradient_flow(net, DATA.X, LONG, [0.0, 1.0], precision="double-double", observables=["distance"])
+    with open("a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["loss_low"]) for row in rows] == flow.loss_low.tolist()
+    assert [float(row["distance_low"]) for row in rows] == flow.observables_low["distance"].tolist()
+    assert [[float(row[f"beta_{i}_low"]) for i in range(15)] for row in rows] == flow.beta_low.tolist()
+    arguments = ["--scale", "1,1e-3", "--measure", "kkt_residual", "--out", "b.json"]
+    assert run("sweep", "both.npz", *arguments, "--precision", "double-double").exit_code == 0
+    assert max(json.loads(Path("b.json").read_text())["kkt_residual"]) < 1e-28
+
+
+def test_weights_of_a_file_have_their_digits(thirty, tmp_path):
+    texts = {name: [f"0.{k}{i}" for i in range(1, 10)] + ["1"] * 6 for k, name in enumerate(WEIGHTS, 1)}
+    rows = zip(*texts.values(), strict=True)
+    (tmp_path / "w.csv").write_text("\n".join(",".join(row) for row in [[*texts], *rows]) + "\n")
+    high = {name: np.array([float(text) for text in column]) for name, column in texts.items()}
+    low = {
+        f"{name}_low": [float(Fraction(text) - Fraction(float(text))) for text in column]
+        for name, column in texts.items()
+    }
+    np.savez("w.npz", **high, **low)
+    end = ib.limit(ib.DiagonalNetwork(*texts.values()), DATA.X, DATA.y, precision="double-double")
+    for file in ("w.csv", "w.npz"):
+        assert (
+            run("limit", "both.npz", "--start", file, "--precision", "double-double", "--out", "c.npz").exit_code == 0
+        )
+        np.testing.assert_array_equal(np.load("c.npz")["beta_low"], end.beta_low)
+
+
+def test_a_precision_that_there_is_not_is_refused(files):
+    for command in ("limit", "flow", "sweep"):
+        said = failed(2, command, "both.npz", "--scale", "1", "--precision", "quad")
+        assert "--precision must be one of 'double', 'double-double': got 'quad'" in said

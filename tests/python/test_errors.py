@@ -4,7 +4,6 @@ import math
 import re
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -278,6 +277,7 @@ SWEEP = [
     ({"on_interrupt": "ignore"}, "on_interrupt must be one of 'raise', 'return': got 'ignore'"),
 ]
 
+A_NUMBER = "a real number, as a float, a decimal string, a Decimal, a Fraction or an mpf"
 WEIGHTS = [
     ({"u_plus": [[1.0]]}, "u_plus must be an array of shape (n_features,): got shape (1, 1)"),
     ({"u_plus": []}, "u_plus must not be empty: got shape (0,)"),
@@ -285,7 +285,7 @@ WEIGHTS = [
     ({"u_minus": [NAN]}, "u_minus must be finite: 1 of 1 entries are NaN or infinite"),
     ({"v_minus": [1j]}, f"v_minus {REAL}: got dtype complex128"),
     ({"log_magnitude": NAN}, "log_magnitude must be a finite number or an array of them: got nan"),
-    ({"log_magnitude": "0"}, "log_magnitude must be a finite number or an array of them: got '0'"),
+    ({"log_magnitude": "zero"}, f"log_magnitude must be {A_NUMBER}: got 'zero'"),
     ({"log_magnitude": -2e12}, "log_magnitude must be in [-1e+12, 1e+12]: got -2000000000000.0"),
     ({"log_magnitude": [0.0, 0.0]}, "log_magnitude must have length 1, one for every feature: got 2"),
 ]
@@ -299,13 +299,11 @@ SCALE_SHAPE = [
     ({"scale": None}, "exactly one of scale and log_scale must be given: got neither"),
     ({"log_scale": 0.0}, "exactly one of scale and log_scale must be given: got both"),
     ({"scale": 0.0}, "scale must be positive: got 0.0"),
-    ({"scale": -1}, "scale must be positive: got -1.0"),
+    ({"scale": -1}, "scale must be positive: got -1"),
     ({"scale": [1.0, -2.0]}, "scale must be positive: got -2.0"),
     ({"scale": INF}, "scale must be a finite number or an array of them: got inf"),
-    ({"scale": 10**400}, f"scale must be a finite number or an array of them: got {'1' + '0' * 56}..."),
     ({"scale": True}, "scale must be a finite number or an array of them: got True"),
-    ({"scale": Decimal("0.1")}, "scale must be a finite number or an array of them: got Decimal('0.1')"),
-    ({"scale": "small"}, "scale must be a finite number or an array of them: got 'small'"),
+    ({"scale": "small"}, f"scale must be {A_NUMBER}: got 'small'"),
     ({"scale": [1.0, 2.0, 3.0]}, "scale must have length 2, one for every feature: got 3"),
     ({"scale": None, "log_scale": NAN}, "log_scale must be a finite number or an array of them: got nan"),
     ({"scale": None, "log_scale": 1e13}, "log_scale must be in [-1e+12, 1e+12]: got 10000000000000.0"),

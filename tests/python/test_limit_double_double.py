@@ -1,5 +1,6 @@
 """Limits of thirty digits: golden files, mpmath, decimal arithmetic of as many digits as it takes, and their laws."""
 
+import math
 import pickle
 from decimal import Decimal
 
@@ -235,6 +236,40 @@ def test_coefficients_that_only_the_eighteenth_digit_of_the_targets_needs_are_fo
     small = np.array([1e-20 < abs(b) < 1e-15 for b in truth.beta])
     assert small.sum() >= 3
     np.testing.assert_allclose(end.beta[small], [float(b) for b in np.array(truth.beta)[small]], rtol=1e-9)
+
+
+def entropy(x, log_kappa):
+    """q of one coordinate of an unbiased start, at the working precision of mpmath."""
+    kappa, size = mpmath.exp(log_kappa), abs(mpmath.mpf(x))
+    return size * mpmath.asinh(2 * size / kappa) / 2 - kappa / 4 * (mpmath.sqrt(1 + (2 * size / kappa) ** 2) - 1)
+
+
+ENDS_OF_THE_RANGE = [
+    (log_scale, y)
+    for log_scale in [-800.0, -709.0, -300.0, 0.0, 300.0, 707.0, 708.0, 708.4, 709.0, 711.0, 798.0]
+    for y in [1e308, -1.7e308, 1e300, 1.0, -1e-20, -1e-290, 1e-300]
+    # Its multiplier, about y/kappa there, has to be a float.
+    if log_scale < math.log(abs(y)) + math.log(1e290)
+]
+
+
+@pytest.mark.parametrize(("log_scale", "y"), ENDS_OF_THE_RANGE)
+def test_the_potential_is_right_wherever_it_is_a_float_and_inf_beyond(log_scale, y):
+    net = ib.DiagonalNetwork.from_scale_shape(2, log_scale=log_scale)
+    for X, beta in (([[0.0, 0.0], [1.0, 1.0]], [0.5 * y, 0.5 * y]), ([[1.0, 0.0], [1.0, 1.0]], [0.0, y])):
+        end = thirty(ib.limit, net, X, [0.0, y])
+        assert end.success
+        np.testing.assert_allclose(end.beta, beta, rtol=4 * np.finfo(float).eps)
+        with mpmath.workprec(9000):
+            log_kappa = mpmath.log(4) + mpmath.mpf(log_scale)
+            truth = mpmath.fsum(entropy(b, log_kappa) for b in beta if b)
+            if truth > np.finfo(float).max:
+                assert end.potential_value == np.inf
+                continue
+            error = abs(end.to_mpmath("potential_value") - truth)
+            # As many units of 2^-104 as ln kappa and 2G are long, and the last places of the least floats.
+            length = 10 + abs(log_scale) + abs(math.log(abs(y)))
+            assert error <= 8 * U * length * truth + mpmath.mpf(2) ** -1072
 
 
 # ------------------------------------------------------------------------------------------------ one neuron

@@ -140,6 +140,18 @@ def test_every_digit_of_the_arguments_counts(x, log_kappa, low):
             close(entry(Q.hessian(beta)), curvature, 12)
 
 
+@pytest.mark.parametrize("log_kappa", [-800.0, 0.0, 709.0])
+@pytest.mark.parametrize("x", [1.7e308, -1e308])
+def test_points_whose_values_are_beyond_the_largest_float_have_a_divergence(log_kappa, x):
+    Q, near = ib.HyperbolicEntropy(log_kappa=log_kappa, precision="double-double"), x * (1.0 - 2.0**-30)
+    with mpmath.workprec(9000):
+        kappa, here, there = mpmath.exp(mpmath.mpf(log_kappa)), mpmath.mpf(x), mpmath.mpf(near)
+        root = [mpmath.sqrt(4 * b * b + kappa * kappa) for b in (here, there)]
+        slopes = [mpmath.asinh(2 * b / kappa) / 2 for b in (here, there)]
+        # q(x) - q(x0) - q'(x0)(x - x0), q = x q' - (root - kappa)/4
+        close(Q.bregman([x], [near]), here * (slopes[0] - slopes[1]) - (root[0] - root[1]) / 4, 80)
+
+
 @settings(deadline=None, max_examples=50)
 @given(start=PARTS, factor=st.floats(-2.0, 2.0), log_kappa=st.floats(-200.0, 200.0))
 def test_a_biased_start_is_where_value_and_slope_vanish(start, factor, log_kappa):
@@ -224,7 +236,8 @@ def test_a_pair_comes_back_of_the_shape_that_binary64_has():
             assert np.all(np.abs(found.low) <= np.spacing(np.abs(found.high)) / 2)
         assert math.isclose(precise.bregman(beta, beta0).high, plain.bregman(beta, beta0), rel_tol=1e-13)
         end = precise.interpolate([[1.0, 2.0, 0.5]], [2.0])
-        assert np.array_equal(end.beta, plain.interpolate([[1.0, 2.0, 0.5]], [2.0]).beta)
+        np.testing.assert_allclose(end.beta, plain.interpolate([[1.0, 2.0, 0.5]], [2.0]).beta, rtol=1e-14)
+        assert end.beta_low.any()
         assert repr(precise).endswith(", precision='double-double')")
         for copied in (copy.deepcopy(precise), pickle.loads(pickle.dumps(precise))):
             assert copied(beta) == precise(beta)
@@ -284,3 +297,43 @@ def test_an_unknown_precision_lists_the_two(make):
         make(1.0, precision="double-double")(["one"])
     with pytest.raises(ValueError, match=r"^beta0 must have length 2, one for every entry of beta: got 1$"):
         make(1.0, precision="double-double").bregman([1.0, 2.0], ["1"])
+
+
+# Minimisers under the data
+
+
+@pytest.mark.parametrize("kappa", ["0.1", "1e-400"])
+def test_the_minimiser_of_the_entropy_is_the_limit_of_its_network_to_thirty_digits(kappa):
+    X, y = np.array([[1.0, 2.0, -0.5], [0.5, -1.0, 1.5]]), ["0.1", "-0.3"]
+    found = ib.HyperbolicEntropy(kappa, precision="double-double").interpolate(X, y)
+    with mpmath.workdps(60):
+        net = ib.DiagonalNetwork.from_scale_shape(3, log_scale=mpmath.log(mpmath.mpf(kappa) / 4))
+    end = ib.limit(net, X, y, precision="double-double")
+    assert found.status == "converged"
+    with mpmath.workdps(60):
+        assert max(abs(found.to_mpmath() - end.to_mpmath())) <= 1e-26
+        residual = mpmath.mpf("0.1") - mpmath.fsum(
+            mpmath.mpf(x) * b for x, b in zip(X[0], found.to_mpmath(), strict=True)
+        )
+        assert abs(residual) <= 1e-28
+    assert ib.HyperbolicEntropy(kappa).interpolate(X, y).beta_low is None
+
+
+@pytest.mark.parametrize("delta", ["0.3", "0", "-0.3"])
+def test_the_minimiser_of_the_neuron_potential_has_a_gradient_in_the_span_of_the_samples(delta):
+    X, y, z = np.array([[1.0, 2.0, -0.5], [0.5, -1.0, 1.5]]), ["0.1", "-0.3"], ["-0.3", "0.1", "0.7"]
+    Q = ib.NeuronPotential(delta, z=z, precision="double-double")
+    found = Q.interpolate(X, y)
+    assert found.success
+    beta, nu = found.to_mpmath(), found.to_mpmath("multipliers")
+    gradient = Q.gradient((found.beta, found.beta_low)).to_mpmath()
+    with mpmath.workdps(60):
+        columns = [[mpmath.mpf(x) for x in column] for column in X.T]
+        off = [g - mpmath.fdot(column, nu) for g, column in zip(gradient, columns, strict=True)]
+        assert max(map(abs, off)) <= 1e-29
+        for row, target in zip(X, y, strict=True):
+            assert abs(mpmath.fdot([mpmath.mpf(x) for x in row], beta) - mpmath.mpf(target)) <= 1e-30
+    plain = ib.NeuronPotential(float(delta), z=[float(v) for v in z]).interpolate(X, [float(v) for v in y])
+    np.testing.assert_allclose(found.beta, plain.beta, rtol=1e-12)
+    # The excess over the least value without data, which is that of the start w(0) = -2/3 z.
+    assert found.potential_value == pytest.approx(plain.potential_value, rel=1e-12)

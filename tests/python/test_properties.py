@@ -387,7 +387,8 @@ def test_flows_beyond_the_range_of_floats_are_trajectories_or_are_refused(name):
 
 @law(
     "DiagonalNetwork", "DiagonalNetwork.from_scale_shape", "DiagonalNetwork.n_features", "DiagonalNetwork.beta0",
-    "DiagonalNetwork.log_kappa", "DiagonalNetwork.kappa", "DiagonalNetwork.start", "DiagonalNetwork.potential",
+    "DiagonalNetwork.log_kappa", "DiagonalNetwork.log_kappa_low", "DiagonalNetwork.kappa", "DiagonalNetwork.start",
+    "DiagonalNetwork.potential",
     examples=150, net=st.integers(1, 4).flatmap(extremes.networks),
 )  # fmt: skip
 def a_start_has_a_kappa_and_a_predictor(net):
@@ -398,6 +399,8 @@ def a_start_has_a_kappa_and_a_predictor(net):
         no_nan(beta0=net.beta0, log_kappa=net.log_kappa, kappa=net.kappa, **net.start._asdict())
     assert (net.kappa >= 0.0).all()
     assert (net.log_kappa < np.inf).all()
+    known = np.isfinite(net.log_kappa)
+    assert (np.abs(net.log_kappa_low[known]) <= 0.5 * np.spacing(np.abs(net.log_kappa[known]))).all()
     if net.shape is not None:
         assert not net.beta0.any()
         assert (net.log_kappa > -np.inf).all()

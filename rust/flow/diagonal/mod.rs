@@ -26,6 +26,7 @@ mod exact;
 mod left_over;
 mod number;
 mod parameters;
+mod pieces;
 mod plain;
 mod prepare;
 mod problem;

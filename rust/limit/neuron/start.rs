@@ -4,8 +4,7 @@
 //! stay so along the flow, with `‖a‖` and `‖a‖u` for the weights of the one. Over- and underflow give inf and 0.
 
 use crate::limit::units::exactly_scaled;
-use crate::linalg::Rows;
-use crate::real::{DoubleDouble, Real};
+use crate::real::{DoubleDouble, Real, Scaled};
 
 /// `W` is `a uᵀ` where no entry is further off than this part of the largest: a hundred roundings.
 const ALIGNED: f64 = 100.0 * DoubleDouble::UNIT_ROUNDOFF;
@@ -22,19 +21,21 @@ pub struct Neuron {
 impl Neuron {
     /// From the weights of one neuron, or of several in a line, in units of `e^log_magnitude`. `None` if they are not.
     #[must_use]
-    pub fn from_weights(a: &[f64], w: Rows<'_>, log_magnitude: f64) -> Option<Self> {
-        let unit = DoubleDouble::from_f64(log_magnitude).exp();
-        let a: Vec<_> = a.iter().map(|a| DoubleDouble::from_f64(*a)).collect();
-        let size = squares(&a).sqrt();
-        let mut inner = vec![DoubleDouble::ZERO; w.d()];
+    pub fn from_weights(a: &[DoubleDouble], w: &[DoubleDouble], log_magnitude: DoubleDouble) -> Option<Self> {
+        let unit = log_magnitude.exp();
+        let size = squares(a).sqrt();
+        let d = w.len() / a.len().max(1);
+        let mut inner = vec![DoubleDouble::ZERO; d];
         if let [_] = a[..] {
-            inner = w.row(0).iter().map(|w| DoubleDouble::from_f64(*w)).collect();
+            inner.copy_from_slice(w);
         } else {
-            w.apply_transposed(&a, &mut inner);
+            for (a, w) in a.iter().zip(w.chunks_exact(d)) {
+                inner.iter_mut().zip(w).for_each(|(inner, w)| *inner += *a * *w);
+            }
             for v in &mut inner {
                 *v /= size;
             }
-            if !aligned(&a, w, &inner, size) {
+            if !aligned(a, w, &inner, size) {
                 return None;
             }
         }
@@ -48,25 +49,33 @@ impl Neuron {
         (w, exactly_scaled(self.delta, -2 * k))
     }
 
-    /// One neuron by scale `α` and shape `s`: `‖w‖ = √(α(1−s)/(1+s))` along `orientation`, `δ = 4αs/(1−s²)`.
+    /// One neuron by its scale `α` and shape `s`: `‖w‖ = √(α(1−s)/(1+s))` along `orientation`, `δ = 4αs/(1−s²)`. Where `α` is
+    /// beyond binary64 its roots may not be.
     #[must_use]
-    pub fn from_scale_shape(orientation: &[f64], scale: DoubleDouble, shape: f64) -> Self {
-        let s = DoubleDouble::from_f64(shape);
-        let (minus, plus) = (DoubleDouble::ONE - s, DoubleDouble::ONE + s);
-        let direction: Vec<_> = orientation.iter().map(|o| DoubleDouble::from_f64(*o)).collect();
-        let size = (scale * minus / plus).sqrt() / squares(&direction).sqrt();
-        let delta = scale.mul_f64(4.0) * s / (minus * plus);
-        Self { w: direction.iter().map(|o| *o * size).collect(), delta }
+    pub fn from_scale_shape(orientation: &[DoubleDouble], scale: Scaled, shape: DoubleDouble) -> Self {
+        let (minus, plus) = (DoubleDouble::ONE - shape, DoubleDouble::ONE + shape);
+        let delta = scale.times_power_of_two(2) * Scaled::from(shape / (minus * plus));
+        Self { w: weights(orientation, scale, shape).1, delta: delta.value() }
     }
 }
 
+/// `|a| = √(α(1+s)/(1−s))` and `w = √(α(1−s)/(1+s)) u/‖u‖` of a neuron by scale, shape and orientation `u`.
+#[must_use]
+pub fn weights(orientation: &[DoubleDouble], scale: Scaled, shape: DoubleDouble) -> (DoubleDouble, Vec<DoubleDouble>) {
+    let slope = Scaled::from((DoubleDouble::ONE + shape) / (DoubleDouble::ONE - shape)).sqrt();
+    let norm = orientation.iter().fold(Scaled::ZERO, |sum, o| sum + Scaled::from(*o).square()).sqrt();
+    let size = scale.sqrt() / slope / norm;
+    let along = |o: &DoubleDouble| (Scaled::from(*o) * size).value();
+    ((scale.sqrt() * slope).value(), orientation.iter().map(along).collect())
+}
+
 /// Is `W_ij = a_i w_j/‖a‖` to round-off?
-fn aligned(a: &[DoubleDouble], w: Rows<'_>, inner: &[DoubleDouble], size: DoubleDouble) -> bool {
-    let peak = w.data().iter().fold(0.0, |m: f64, w| m.max(w.abs()));
-    a.iter().enumerate().all(|(i, a)| {
+fn aligned(a: &[DoubleDouble], w: &[DoubleDouble], inner: &[DoubleDouble], size: DoubleDouble) -> bool {
+    let peak = w.iter().fold(0.0, |m: f64, w| m.max(w.to_f64().abs()));
+    a.iter().zip(w.chunks_exact(inner.len())).all(|(a, w)| {
         let share = *a / size;
-        let off = |(w, inner): (&f64, &DoubleDouble)| (share * *inner).add_f64(-w).to_f64().abs();
-        w.row(i).iter().zip(inner).map(off).all(|off| off <= ALIGNED * peak)
+        let off = |(w, inner): (&DoubleDouble, &DoubleDouble)| (share * *inner - *w).to_f64().abs();
+        w.iter().zip(inner).map(off).all(|off| off <= ALIGNED * peak)
     })
 }
 

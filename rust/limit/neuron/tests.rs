@@ -1,6 +1,7 @@
 //! Laws of the closed form; independent digits come from mpmath, in the tests of the Python package.
 
 use super::*;
+use crate::real::Scaled;
 
 /// Double-double operations, a few hundred of them on numbers of size one, between well-conditioned factors.
 const TOLERANCE: f64 = 1e-29;
@@ -15,7 +16,9 @@ fn off(found: &[DoubleDouble], truth: &[DoubleDouble]) -> f64 {
 }
 
 fn one(a: f64, w: &[f64]) -> Neuron {
-    let Some(neuron) = Neuron::from_weights(&[a], Rows::from_parts(w, 1, w.len()), 0.0) else { panic!("one neuron") };
+    let Some(neuron) = Neuron::from_weights(&exactly(&[a]), &exactly(w), DoubleDouble::ZERO) else {
+        panic!("one neuron")
+    };
     neuron
 }
 
@@ -73,12 +76,14 @@ fn neurons_in_a_line_are_one_and_others_are_not() {
     // ‖a‖ = 5 and W = a uᵀ.
     let u = [0.5, -0.25, 1.0];
     let rows: Vec<f64> = [3.0, 4.0].iter().flat_map(|a| u.map(|u| a * u)).collect();
-    let Some(found) = Neuron::from_weights(&[3.0, 4.0], Rows::from_parts(&rows, 2, 3), 0.0) else { panic!("a line") };
+    let Some(found) = Neuron::from_weights(&exactly(&[3.0, 4.0]), &exactly(&rows), DoubleDouble::ZERO) else {
+        panic!("a line")
+    };
     let expected = one(5.0, &u.map(|u| 5.0 * u));
     assert!(off(&found.w, &expected.w) <= TOLERANCE && off(&[found.delta], &[expected.delta]) <= 100.0 * TOLERANCE);
     let mut bent = rows;
     bent[5] += 1e-15;
-    assert!(Neuron::from_weights(&[3.0, 4.0], Rows::from_parts(&bent, 2, 3), 0.0).is_none());
+    assert!(Neuron::from_weights(&exactly(&[3.0, 4.0]), &exactly(&bent), DoubleDouble::ZERO).is_none());
 }
 
 #[test]
@@ -91,4 +96,20 @@ fn contradicting_copies_of_a_sample_are_one_with_their_mean() {
     let halves = [shared.multipliers[0], shared.multipliers[2], shared.multipliers[0] + shared.multipliers[2]];
     assert!(off(&halves[..1], &halves[1..2]) <= TOLERANCE);
     assert!(off(&halves[2..], &report.multipliers[..1]) <= TOLERANCE);
+}
+
+#[test]
+fn a_scale_beyond_binary64_has_the_weights_of_its_root() {
+    // α = e^-1600, s = 0.6: |a| = 2e^-800 and ‖w‖ = ½e^-800 are 0 in binary64; with α = e^-1200 they are not.
+    let (up, shape) = (exactly(&[3e200, -4e200]), DoubleDouble::from_f64(0.6));
+    let (a, w) = weights(&up, Scaled::exp(DoubleDouble::from_f64(-1200.0)), shape);
+    let unit = DoubleDouble::from_f64(-600.0).exp();
+    let close = |found: DoubleDouble, truth: DoubleDouble| ((found - truth) / truth).to_f64().abs() < 1e-15;
+    // 0.6 is the float next to it.
+    assert!(close(a, unit.mul_f64(2.0)) && close(w[0], unit.mul_f64(0.3)) && close(w[1], unit.mul_f64(-0.4)), "{w:?}");
+    let norm = (w[0] / unit) * (w[0] / unit) + (w[1] / unit) * (w[1] / unit);
+    let product = (a / unit) * norm.sqrt();
+    assert!((product.add_f64(-1.0)).to_f64().abs() < 1e-29, "|a|‖w‖ = {product:?} α");
+    let found = Neuron::from_scale_shape(&up, Scaled::exp(DoubleDouble::from_f64(-1600.0)), shape);
+    assert!(found.w.iter().all(|w| w.to_f64() == 0.0) && found.delta.to_f64() == 0.0);
 }

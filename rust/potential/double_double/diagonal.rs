@@ -69,7 +69,9 @@ impl HyperbolicEntropy {
         if beta == beta0 {
             return DoubleDouble::ZERO;
         }
-        if !self.value(beta).is_finite() || !self.gradient(beta0).is_finite() {
+        // Not by the value at `β`, which may be beyond the largest float where the divergence is not.
+        let outside = self.excludes(beta) || (self.kappa().is_zero() && self.is_unbiased() && beta.to_f64() != 0.0);
+        if outside || beta.to_f64().is_infinite() || !self.gradient(beta0).is_finite() {
             return DoubleDouble::from(f64::INFINITY);
         }
         divergence(Scaled::from(beta), Scaled::from(beta0), self.kappa()).value()

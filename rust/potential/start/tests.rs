@@ -150,3 +150,30 @@ fn the_ways_to_a_start_agree_where_they_meet() {
         assert!((found - expected).to_f64().abs() <= 4.0 * TOLERANCE, "{found:?} instead of {expected:?}");
     }
 }
+
+#[test]
+fn weights_of_thirty_digits_have_logarithms_of_thirty_digits() {
+    // A and B are homogeneous of degree 2: weights c w have those of w, and 2 ln c. c and the products are no floats.
+    let third = DoubleDouble::ONE / DoubleDouble::from_f64(3.0);
+    let plain = [1.709, 2.24, -0.3, 0.7];
+    let [u_plus, v_plus, u_minus, v_minus] = plain.map(|w| third * DoubleDouble::from_f64(w));
+    assert!(u_plus.low != 0.0 && v_minus.low != 0.0);
+    let log_magnitude = DoubleDouble::from_f64(0.1) / DoubleDouble::from_f64(7.0);
+    let found = Start::from_weights([Weights { u_plus, v_plus, u_minus, v_minus, log_magnitude }]);
+    let expected = Start::from_weights([weights(plain, 0.0)]);
+    let by = (third.ln() + log_magnitude).mul_f64(2.0);
+    for (found, expected) in [(found.log_a[0], expected.log_a[0]), (found.log_b[0], expected.log_b[0])] {
+        // Binary64 would be off by 1e-17.
+        assert!((found - expected - by).to_f64().abs() < TOLERANCE, "{found:?}");
+    }
+}
+
+#[test]
+fn a_shape_next_to_1_of_thirty_digits_is_not_1() {
+    // s = 1 − 1e-25, which binary64 rounds to 1: (1 + s²)/((1 − s)(1 + s)) = 1e25 (1 + O(1e-50)).
+    let gap = DoubleDouble::from_f64(1e-25);
+    let found = Start::from_scale_shape([DoubleDouble::ZERO], [DoubleDouble::ONE - gap]);
+    let expected = DoubleDouble::LN_2.mul_f64(2.0) - gap.ln();
+    // The gap itself is known to 2^-106 of 1.
+    assert!((found.log_a[0] - expected).to_f64().abs() < 2.0_f64.powi(-105) / 1e-25, "{:?}", found.log_a[0]);
+}
