@@ -44,8 +44,7 @@ def limit(
         Whether to compute `error_bound`, which costs about as much as one more system.
     precision : {"double", "double-double"}, default "double"
         Arithmetic of the answer. In "double-double" values have 31 digits, in two parts (`Limit.beta_low`), and y may
-        be a pair of arrays (high, low): for diagonal and leaky-ReLU networks and linear neurons with a limit in closed
-        form.
+        be a pair of arrays (high, low), decimal strings or exact numbers.
     n_jobs : int, optional
         Number of threads, all cores by default. The answer is the same bit by bit for any number.
 

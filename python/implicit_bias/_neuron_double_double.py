@@ -34,19 +34,24 @@ def unavailable(what: str) -> ValueError:
 
 def is_one(net: "Neurons") -> bool:
     """Whether the weights are those of one neuron to thirty digits."""
-    return net.shape is not None or _core.neuron_start(net._start) is not None
+    return net._by_shape is not None or _of_weights(net) is not None
 
 
 def start_of(net: "Neurons") -> "_core._Neuron":
     """w(0) and delta; a ValueError for several neurons that are not one."""
     if net._by_shape is not None:
         return net._by_shape.start
-    a_low = np.zeros_like(net.a) if net._a_low is None else net._a_low
-    W_low = np.zeros_like(net.W) if net._W_low is None else net._W_low
-    found = _core.neuron_start(net._start, a_low, W_low, net._log_magnitude_low or 0.0)
+    found = _of_weights(net)
     if found is None:
         raise unavailable(f"{net.a.size} neurons whose weights are not W = a u^T to thirty digits")
     return found
+
+
+def _of_weights(net: "Neurons") -> "_core._Neuron | None":
+    a_low, W_low, log_magnitude_low = net._start_low
+    a_low = np.zeros_like(net.a) if a_low is None else a_low
+    W_low = np.zeros_like(net.W) if W_low is None else W_low
+    return _core.neuron_start(net._start, a_low, W_low, log_magnitude_low)
 
 
 def potential(net: "Neurons", sign: float) -> NeuronPotential:

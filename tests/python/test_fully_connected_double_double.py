@@ -132,6 +132,28 @@ def test_a_sign_that_the_flow_decides_is_decided_to_thirty_digits_as_well():
     assert any("changes its sign" in message for message in messages)
 
 
+def test_data_out_of_reach_end_in_least_squares():
+    rng = np.random.default_rng(7)
+    tall, wide = rng.standard_normal((9, 4)), rng.standard_normal((5, 4))
+    wide[1] = wide[0]
+    for data in (tall, wide):
+        y = rng.standard_normal(data.shape[0])
+        flow, end = exactly(ONE, data, y), ib.limit(ONE, data, y, precision="double-double")
+        assert flow.status == end.status == "least_squares"
+        assert error(flow.to_mpmath()[-1], end.to_mpmath()) <= 1e-27
+        assert ib.limit(THREE, data, y, precision="double-double").kkt.feasibility < 1e-27
+
+
+def test_data_that_are_dependent_to_sixteen_digits_are_not_waited_for():
+    rng = np.random.default_rng(11)
+    data, y = rng.standard_normal((3, 4)), rng.standard_normal(3)
+    data[2] = (data[0] + data[1]) / 3.0
+    flow, plain = exactly(ONE, data, y, observables=["residual"]), ib.gradient_flow(ONE, data, y)
+    assert flow.status == plain.status == "least_squares"
+    assert np.abs(flow.beta[-1] - plain.beta[-1]).max() < 1e-10
+    assert flow.observables["residual"][-1] <= 1e-29 * np.abs(y).max()
+
+
 def test_targets_of_thirty_digits_are_not_rounded():
     with mpmath.workdps(40):
         third = mpmath.mpf(1) / 3
