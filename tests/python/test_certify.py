@@ -176,6 +176,23 @@ def test_rows_long_after_convergence_are_bounded_by_what_is_left():
     assert flow.error_bound.max() < 1e-9
 
 
+@pytest.mark.parametrize("shape", [(8, 3), (12, 5), (6, 6)])
+def test_bounds_do_not_grow_with_time_where_the_limit_is_known(shape):
+    # Along the flow they do: what the reduction of N > d rows has rounded is a force that never ends.
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    net = ib.DiagonalNetwork.from_scale_shape(shape[1], scale=0.1)
+    converged = ib.gradient_flow(net, X, y).t[-1]
+    flow = ib.gradient_flow(net, X, y, converged * np.array([1.0, 1e2, 1e6, 1e12]), certify=True)
+    limit = ib.limit(net, X, y)
+    late = flow.error_bound[1:]
+    assert (np.abs(flow.beta[1:] - limit.beta) <= late + limit.error_bound).all()
+    assert late.max() < 1e-12 * np.abs(flow.beta).max()
+    # Nothing is left but the distance to the limit and the error of that, and a rounding each.
+    known = np.abs(flow.beta[-1] - limit.beta) + limit.error_bound
+    assert (late[-1] <= known * (1.0 + 1e-12) + 1e-15 * np.abs(limit.beta)).all()
+
+
 # ----------------------------------------------------------------------------------------------------------- a target
 
 

@@ -33,7 +33,7 @@ pub(super) struct Frame<'p> {
     /// `|z_iᵀu|/N`; empty if u = 0.
     drift: Vec<f64>,
     /// `γ`, and `‖y‖`.
-    gamma: f64,
+    pub(super) gamma: f64,
     size: f64,
     /// Rounding errors of `Zᵀw` in binary64, relative to products of norms.
     of_shift: f64,

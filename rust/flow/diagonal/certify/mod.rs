@@ -9,6 +9,7 @@
 //!
 //! `δ_i` for the rounding of Ĝ (`frame`, `rows`). Nothing is asked of β̃: rows of any method at any tolerance have a bound, and it
 //! is sharp as long as β̂ is the better of the two. Beyond the last step the flow has come to rest (`rest`).
+//! Where the limit is known the sum of the two distances to it may be less (`late`).
 //!
 //! # What is proven, and what is sampled
 //! Proven: the theorem, its round-off terms, the range of z over a step (a polynomial, bounded between its samples by
@@ -21,6 +22,7 @@
 
 mod frame;
 mod growth;
+mod late;
 mod panel;
 mod polynomial;
 mod rest;
@@ -37,6 +39,8 @@ use crate::flow::outcome::{Method, Options, Status};
 use crate::ode::{self, Radau, integrate};
 use crate::real::Real;
 use frame::Frame;
+pub use late::End;
+use late::Late;
 use polynomial::Polynomial;
 use rows::Row;
 use walk::Walk;
@@ -60,7 +64,7 @@ pub struct Certificate {
 }
 
 /// A bound of the error of every row of `beta` (R × d), predictors that are to be those of the flow of `problem` at `times`
-/// (R, rising). Of the options their unit of time, rtol, the seconds that are left and no other count: rows are off by what
+/// (R, rising). `end`: where the flow ends, if that is known. Of the options their unit of time, rtol, the seconds that are left and no other count: rows are off by what
 /// they are off by.
 ///
 /// # Errors
@@ -69,6 +73,7 @@ pub fn certify(
     problem: &Problem<'_>,
     options: &Options<'_>,
     (times, beta): (&[f64], &[f64]),
+    end: Option<End<'_>>,
     monitor: &dyn Monitor,
 ) -> Result<Certificate, Invalid> {
     problem.validate()?;
@@ -87,7 +92,7 @@ pub fn certify(
     let (mut dual, stopping) = at_start(&prepared, problem, &settings)?;
     let rows: Vec<Row<'_>> =
         times.iter().zip(beta.chunks_exact(d)).map(|(t, beta)| Row::new(clock.to_run(*t), beta)).collect();
-    let end = rows.last().map_or(0.0, |row| row.time);
+    let last = rows.last().map_or(0.0, |row| row.time);
     let mut walk = Walk {
         frame: Frame::of(&prepared, problem),
         prepared: &prepared,
@@ -109,11 +114,14 @@ pub fn certify(
         let start = vec![0.0; dual.x.n()];
         let mut stepper = Radau::new(&dual, &settings);
         // The settings are in their ranges; a run that makes no step leaves all to `rest`.
-        let _ = integrate(&mut stepper, &mut dual, 0.0, &start, end, &settings, &mut walk);
+        let _ = integrate(&mut stepper, &mut dual, 0.0, &start, last, &settings, &mut walk);
     }
     let ended = walk.budget.verdict();
     if ended.is_none() {
         walk.rest();
+        if let Some(late) = end.and_then(|end| Late::of(&walk.frame, &prepared, &walk.reference, end)) {
+            late.tighten(&mut walk.rows);
+        }
     }
     Ok(Certificate { error_bound: walk.rows.into_iter().flat_map(|row| row.bound).collect(), ended })
 }

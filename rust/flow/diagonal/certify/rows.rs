@@ -40,14 +40,21 @@ impl<'r> Row<'r> {
         let off: Vec<f64> = (beta.iter().zip(&slope).enumerate())
             .map(|(i, (beta, slope))| Frame::beta_error(*beta, *slope, frame.moved(i, reach, error)))
             .collect();
-        let mut here = vec![0.0; self.beta.len()];
+        let (mut here, mut within) = (vec![0.0; self.beta.len()], vec![0.0; self.beta.len()]);
         prepared.predictor(&beta, &mut here);
-        prepared.predictor(&off, &mut self.bound);
-        for ((bound, here), beta) in self.bound.iter_mut().zip(&here).zip(self.beta) {
+        prepared.predictor(&off, &mut within);
+        self.within(&here, &within);
+    }
+
+    /// The flow is within `off` of `here`, both in the units of the caller: a bound by that, if it is smaller than the one
+    /// there is.
+    pub(super) fn within(&mut self, here: &[f64], off: &[f64]) {
+        for ((bound, (here, off)), beta) in self.bound.iter_mut().zip(here.iter().zip(off)).zip(self.beta) {
             // What fell out of the range of floats on the way to the units of the caller was below the least of them.
-            let underflow = if *bound > 0.0 || *here != *beta { 4.0 * SMALLEST } else { 0.0 };
-            let sum = ((here - beta).abs() + *bound) * (1.0 + 8.0 * f64::UNIT_ROUNDOFF) + underflow;
-            *bound = if sum.is_nan() { f64::INFINITY } else { sum };
+            let underflow = if *off > 0.0 || *here != *beta { 4.0 * SMALLEST } else { 0.0 };
+            let sum = ((here - beta).abs() + *off) * (1.0 + 8.0 * f64::UNIT_ROUNDOFF) + underflow;
+            // A NaN, which is no smaller number, says nothing.
+            *bound = bound.min(sum);
         }
     }
 }
