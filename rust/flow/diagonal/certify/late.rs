@@ -11,6 +11,9 @@
 //! later, approach each other: `‖r‖` falls, and as `e^{−σ²e^{−2M}t/N}` or faster once M is known. What any row knows of it is
 //! therefore known of all later ones. (`S ≥ S*e^{−2M}` from then on, `r' = −X diag(S) Xᵀ r/N`.)
 //!
+//! All of that holds for any part of the coordinates, H and M being theirs alone, for every one of them adds to `rᵀΔ`, and
+//! `|x_iᵀΔ| ≤ ‖x_i‖‖Δ‖_H/σ` for the others. Coordinates next to 0, with their long `τ_i`, are left out where that is better.
+//!
 //! Where the rows were reduced, `X + δX = QZ`: σ loses `γ‖Z diag(S)^½‖`, `‖x_i‖` gains the factor `1 + γ`. It needs no
 //! drift in time, of which the bound along the flow has some.
 
@@ -21,6 +24,8 @@ use super::rows::Row;
 use crate::linalg::{Rows, ThinSvd, norm};
 use crate::real::{Real, dot_roundings};
 
+/// Coordinates whose slopes are below this part of the largest may be left out of H; the best choice is kept.
+const PARTS: [f64; 4] = [0.0, 1e-8, 1e-4, 1e-2];
 /// Rounding of bounds.
 const OUTWARD: f64 = 1.0 + 1e-10;
 
@@ -62,11 +67,22 @@ impl<'p, 'r> Late<'p, 'r> {
         }
         let slopes = (0..beta.len()).map(|i| slopes(reference, i, beta[i], off[i]));
         let (lower, slope): (Vec<f64>, Vec<f64>) = slopes.unzip();
-        let least = frame.least_singular_value(&lower)?;
-        let by_slope = lower.iter().map(|s| OUTWARD / s.sqrt());
-        let tau: Vec<f64> = by_slope.zip(&frame.columns).map(|(tau, x)| tau.min(frame.outer(*x) / least)).collect();
-        let longest = tau.iter().fold(0.0, |most: f64, tau| most.max(*tau));
-        (least > 0.0 && longest.is_finite()).then_some(Self { frame, prepared, beta, off, slope, tau, longest, least })
+        let mut known: Option<Whitened> = None;
+        let mut counted = usize::MAX;
+        for part in PARTS {
+            let largest = lower.iter().fold(0.0, |most: f64, s| most.max(*s));
+            let among: Vec<bool> = lower.iter().map(|s| *s > part * largest).collect();
+            let count = among.iter().filter(|among| **among).count();
+            if count < counted {
+                counted = count;
+                let found = Whitened::of(frame, &lower, &among);
+                let better =
+                    |known: &Whitened| found.as_ref().is_some_and(|found| found.shortness() > known.shortness());
+                known = if known.as_ref().is_none_or(better) { found } else { known };
+            }
+        }
+        let Whitened { tau, longest, least } = known?;
+        Some(Self { frame, prepared, beta, off, slope, tau, longest, least })
     }
 
     /// Take the smaller of the bounds that the rows have, in the order of time, and of this one.
@@ -123,6 +139,34 @@ impl<'p, 'r> Late<'p, 'r> {
     }
 }
 
+/// What H is to the coordinates.
+struct Whitened {
+    tau: Vec<f64>,
+    /// The largest τ of those that H is made of.
+    longest: f64,
+    least: f64,
+}
+
+impl Whitened {
+    /// H of the coordinates `among` all, with these slopes. `None` if nothing is known of it.
+    fn of(frame: &Frame<'_>, slope: &[f64], among: &[bool]) -> Option<Self> {
+        let least = frame.least_singular_value(slope, among)?;
+        let each = |((slope, column), among): ((&f64, &f64), &bool)| {
+            let by_length = frame.outer(*column) / least;
+            if *among { by_length.min(OUTWARD / slope.sqrt()) } else { by_length }
+        };
+        let tau: Vec<f64> = slope.iter().zip(&frame.columns).zip(among).map(each).collect();
+        let longest =
+            tau.iter().zip(among).filter(|(_, among)| **among).fold(0.0, |most: f64, (tau, _)| most.max(*tau));
+        (longest > 0.0 && tau.iter().all(|tau| tau.is_finite())).then_some(Self { tau, longest, least })
+    }
+
+    /// The larger, the longer may a residual be.
+    fn shortness(&self) -> f64 {
+        self.least / self.longest
+    }
+}
+
 /// Bounds of `S = √(4β² + k)` from below and above for a β that is off by `off`: `|dS/dβ| ≤ 2`.
 fn slopes(reference: &Reference, i: usize, beta: f64, off: f64) -> (f64, f64) {
     let (plus, minus) = reference.start(i);
@@ -142,11 +186,11 @@ impl Frame<'_> {
     }
 
     /// A lower bound of the least singular value of `X diag(S)^½` on the range of X; `None` if it is not known to be above 0.
-    fn least_singular_value(&self, slope: &[f64]) -> Option<f64> {
-        let (n, d) = (self.z.n(), self.z.d());
-        let roots: Vec<f64> = slope.iter().map(|s| s.sqrt()).collect();
+    fn least_singular_value(&self, slope: &[f64], among: &[bool]) -> Option<f64> {
+        let kept: Vec<(usize, f64)> = (0..slope.len()).filter(|i| among[*i]).map(|i| (i, slope[i].sqrt())).collect();
+        let (n, d) = (self.z.n(), kept.len());
         let scaled: Vec<f64> =
-            (0..n).flat_map(|i| self.z.row(i).iter().zip(&roots).map(|(x, root)| x * root)).collect();
+            (0..n).flat_map(|n| kept.iter().map(move |(i, root)| self.z.row(n)[*i] * root)).collect();
         let svd = ThinSvd::of(Rows::from_parts(&scaled, n, d), 1.0);
         let size = OUTWARD * norm(scaled.iter().copied());
         // Householder QR and the decomposition of its triangle, the constants of `limit`'s certificate by QR; of the kernel

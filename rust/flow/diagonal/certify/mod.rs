@@ -20,9 +20,12 @@
 //! THEORY of the package, §1; Azulay et al., ICML 2021, Theorem 1 and Appendix A; Hairer, Nørsett & Wanner, *Solving Ordinary
 //! Differential Equations I*, 2nd ed., I.10 (differential inequalities).
 
+mod defect;
+mod exact_defect;
 mod frame;
 mod growth;
 mod late;
+mod newton;
 mod panel;
 mod polynomial;
 mod rest;
@@ -37,7 +40,7 @@ use crate::flow::budget::Budget;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Method, Options, Status};
 use crate::ode::{self, Radau, integrate};
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 use frame::Frame;
 pub use late::End;
 use late::Late;
@@ -48,9 +51,9 @@ use walk::Walk;
 /// The polynomials resolve steps that are too long for more than this …
 const COARSEST: f64 = 1e-6;
 /// … and a finer mesh than this one serves nothing.
-const FINEST: f64 = 1e-10;
+const FINEST: f64 = 1e-7;
 /// Error of β̂, as a part of the tolerance that the rows were computed with, and never less than the second number.
-const BESIDE: (f64, f64) = (1e-4, 1e-12);
+const BESIDE: (f64, f64) = (1e-4, 1e-13);
 /// Trial steps at most; no flow is known to take a tenth of them at these tolerances.
 const STEPS: u64 = 100_000;
 
@@ -88,21 +91,22 @@ pub fn certify(
     let budget = Budget::new(options.max_seconds, monitor);
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(nothing(Some(Status::Interrupted))) };
     let clock = prepared.clock(options.time_unit);
-    let settings = Options { rtol: options.rtol.clamp(FINEST, COARSEST), ..options.clone() };
+    let tolerance = (BESIDE.0 * options.rtol).max(BESIDE.1);
+    let settings = Options { rtol: tolerance.sqrt().clamp(FINEST, COARSEST), ..options.clone() };
     let (mut dual, stopping) = at_start(&prepared, problem, &settings)?;
     let rows: Vec<Row<'_>> =
         times.iter().zip(beta.chunks_exact(d)).map(|(t, beta)| Row::new(clock.to_run(*t), beta)).collect();
     let last = rows.last().map_or(0.0, |row| row.time);
     let mut walk = Walk {
-        frame: Frame::of(&prepared, problem),
+        frame: Frame::of(&prepared, problem, &dual.reference),
         prepared: &prepared,
         table: Polynomial::new(),
         reference: dual.reference.clone(),
         stopping,
         budget,
-        tolerance: (BESIDE.0 * options.rtol).max(BESIDE.1),
+        tolerance,
         clock_error: if options.time_unit == 1.0 { 0.0 } else { 4.0 * f64::UNIT_ROUNDOFF },
-        time: 0.0,
+        time: DoubleDouble::ZERO,
         error: 0.0,
         rows,
         done: 0,
@@ -125,3 +129,6 @@ pub fn certify(
     }
     Ok(Certificate { error_bound: walk.rows.into_iter().flat_map(|row| row.bound).collect(), ended })
 }
+
+#[cfg(test)]
+mod tests;
