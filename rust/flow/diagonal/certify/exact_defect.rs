@@ -139,7 +139,9 @@ impl Known {
         let (n, d, u) = (frame.z.n(), frame.z.d(), f64::UNIT_ROUNDOFF);
         let (mut up, mut down) = (vec![0.0; change.len()], vec![0.0; change.len()]);
         vector::exp_m1(change, &mut up);
-        change.iter_mut().for_each(|z| *z = -*z);
+        for z in change.iter_mut() {
+            *z = -*z;
+        }
         vector::exp_m1(change, &mut down);
         let of_shift = (axpy_roundings(n) + STAGES + 8) as f64 * u;
         let of_product = (dot_roundings(d) + 16) as f64 * u;

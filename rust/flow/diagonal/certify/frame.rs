@@ -134,7 +134,9 @@ impl<'p> Frame<'p> {
         let mut path = vec![0.0; self.z.d()];
         self.z.apply_transposed_abs(magnitudes, &mut path);
         let unit = 2.0 * (self.z.n() as f64 + 20.0) * Rounding::DOUBLE_DOUBLE;
-        path.iter_mut().for_each(|path| *path *= unit);
+        for path in &mut path {
+            *path *= unit;
+        }
         path
     }
 

@@ -49,9 +49,9 @@ use rows::Row;
 use walk::Walk;
 
 /// The polynomials resolve steps that are too long for more than this …
-const COARSEST: f64 = 1e-6;
+const COARSEST: f64 = 1e-4;
 /// … and a finer mesh than this one serves nothing.
-const FINEST: f64 = 1e-7;
+const FINEST: f64 = 1e-10;
 /// Error of β̂, as a part of the tolerance that the rows were computed with, and never less than the second number.
 const BESIDE: (f64, f64) = (1e-4, 1e-13);
 /// Trial steps at most; no flow is known to take a tenth of them at these tolerances.

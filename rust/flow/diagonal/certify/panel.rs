@@ -40,7 +40,9 @@ impl Panel {
     /// `Δw = h Σ w_k f_k`.
     pub(super) fn at(&self, weights: &ExactWeights, out: &mut [DoubleDouble]) {
         self.slope(weights, out);
-        out.iter_mut().for_each(|out| *out = out.mul_f64(self.h));
+        for out in out.iter_mut() {
+            *out = out.mul_f64(self.h);
+        }
     }
 
     /// `|ν_ref| + h Σ |w_k||f_k|`, entry by entry.

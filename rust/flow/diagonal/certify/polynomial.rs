@@ -173,7 +173,7 @@ fn polished(x: f64, slope: f64, value: impl Fn(&[DoubleDouble]) -> DoubleDouble)
     let (mut x, mut values) = (DoubleDouble::from_f64(x), [DoubleDouble::ZERO; STAGES + 1]);
     for _ in 0..2 {
         legendre(x, &mut values);
-        x = x - value(&values) / DoubleDouble::from_f64(slope);
+        x -= value(&values) / DoubleDouble::from_f64(slope);
     }
     x
 }

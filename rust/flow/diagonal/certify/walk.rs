@@ -66,7 +66,7 @@ struct Measured {
     exact: bool,
 }
 
-impl<'p> Walk<'p, '_> {
+impl Walk<'_, '_> {
     /// Rows at time 0, where nothing has happened yet.
     pub(super) fn begin(&mut self) {
         let still = Panel::still(self.frame.z.n());
