@@ -7,8 +7,16 @@ use pyo3::types::PyDict;
 
 use super::convert::{StartArrays, matrix, rows, start_in};
 use super::interrupt::run_reporting;
-use crate::flow::diagonal::{Problem, certify};
+use crate::flow::diagonal::{End, Problem, certify};
 use crate::flow::{Options, Status};
+use crate::limit::diagonal::{Limit, Status as LimitStatus, limit};
+
+/// Where the flow ends, if that was found and has a proof.
+fn end(limit: &Limit) -> Option<End<'_>> {
+    let found = matches!(limit.status, LimitStatus::Converged | LimitStatus::RoundoffFloor | LimitStatus::LeastSquares);
+    let bound = limit.error_bound.as_deref().filter(|_| found)?;
+    Some(End { beta: &limit.beta, error_bound: bound })
+}
 
 /// A bound of the error of every row, and what ended the search for it, if it did not come to the last one.
 #[pyfunction]
@@ -31,7 +39,12 @@ pub fn diagonal_error_bound<'py>(
     let problem = Problem { x, y, y_low: None, start: &start, weights: None };
     let options = Options { time_unit, rtol, tol, max_seconds, ..Options::default() };
     let (count, table) = (beta.shape()[0], (times.as_slice()?, beta.as_slice()?));
-    let (found, interruption) = run_reporting(py, n_jobs, None, |monitor| certify(&problem, &options, table, monitor))?;
+    let (found, interruption) = run_reporting(py, n_jobs, None, |monitor| {
+        // What is not allowed is for `certify` to say.
+        let limit =
+            problem.validate().ok().map(|()| limit(x, y, &start, &Default::default(), &|| monitor.interrupted()));
+        certify(&problem, &options, table, limit.as_ref().and_then(end), monitor)
+    })?;
     // Ctrl-C is the caller's to raise, with the rows that are there.
     if let Some(error) = interruption.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
         return Err(error);

@@ -42,7 +42,7 @@ mod weights_of_error;
 #[cfg(test)]
 mod tests;
 
-pub use certify::{Certificate, certify};
+pub use certify::{Certificate, End, certify};
 pub use drive::gradient_flow;
 pub use parameters::{Conserved, Parameters, conserved, parameters};
 pub use problem::{Problem, Weights};

@@ -181,6 +181,16 @@ impl<'a, R: Number> Prepared<'a, R> {
         }
     }
 
+    /// The way back: the moving columns of a predictor of the original problem, in the units of the reduced one.
+    pub(super) fn reduced(&self, beta: &[R]) -> Vec<R> {
+        let (first, second) = powers_of_two(self.scale.0 - self.scale.1);
+        let (first, second) = (R::from_f64(first), R::from_f64(second));
+        let each = |beta: &R| *beta * first * second;
+        self.columns
+            .as_ref()
+            .map_or_else(|| beta.iter().map(each).collect(), |kept| kept.iter().map(|i| each(&beta[*i])).collect())
+    }
+
     /// True if a predictor of the reduced problem is one of finite numbers in the units of the original one.
     pub(super) fn holds(&self, beta: &[R]) -> bool {
         let (first, second) = powers_of_two(self.scale.1 - self.scale.0);

@@ -9,6 +9,7 @@
 //!
 //! `δ_i` for the rounding of Ĝ (`frame`, `rows`). Nothing is asked of β̃: rows of any method at any tolerance have a bound, and it
 //! is sharp as long as β̂ is the better of the two. Beyond the last step the flow has come to rest (`rest`).
+//! Where the limit is known the sum of the two distances to it may be less (`late`).
 //!
 //! # What is proven, and what is sampled
 //! Proven: the theorem, its round-off terms, the range of z over a step (a polynomial, bounded between its samples by
@@ -19,8 +20,12 @@
 //! THEORY of the package, §1; Azulay et al., ICML 2021, Theorem 1 and Appendix A; Hairer, Nørsett & Wanner, *Solving Ordinary
 //! Differential Equations I*, 2nd ed., I.10 (differential inequalities).
 
+mod defect;
+mod exact_defect;
 mod frame;
 mod growth;
+mod late;
+mod newton;
 mod panel;
 mod polynomial;
 mod rest;
@@ -35,18 +40,20 @@ use crate::flow::budget::Budget;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Method, Options, Status};
 use crate::ode::{self, Radau, integrate};
-use crate::real::Real;
+use crate::real::{DoubleDouble, Real};
 use frame::Frame;
+pub use late::End;
+use late::Late;
 use polynomial::Polynomial;
 use rows::Row;
 use walk::Walk;
 
 /// The polynomials resolve steps that are too long for more than this …
-const COARSEST: f64 = 1e-6;
+const COARSEST: f64 = 1e-4;
 /// … and a finer mesh than this one serves nothing.
 const FINEST: f64 = 1e-10;
 /// Error of β̂, as a part of the tolerance that the rows were computed with, and never less than the second number.
-const BESIDE: (f64, f64) = (1e-4, 1e-12);
+const BESIDE: (f64, f64) = (1e-4, 1e-13);
 /// Trial steps at most; no flow is known to take a tenth of them at these tolerances.
 const STEPS: u64 = 100_000;
 
@@ -60,7 +67,7 @@ pub struct Certificate {
 }
 
 /// A bound of the error of every row of `beta` (R × d), predictors that are to be those of the flow of `problem` at `times`
-/// (R, rising). Of the options their unit of time, rtol, the seconds that are left and no other count: rows are off by what
+/// (R, rising). `end`: where the flow ends, if that is known. Of the options their unit of time, rtol, the seconds that are left and no other count: rows are off by what
 /// they are off by.
 ///
 /// # Errors
@@ -69,6 +76,7 @@ pub fn certify(
     problem: &Problem<'_>,
     options: &Options<'_>,
     (times, beta): (&[f64], &[f64]),
+    end: Option<End<'_>>,
     monitor: &dyn Monitor,
 ) -> Result<Certificate, Invalid> {
     problem.validate()?;
@@ -83,21 +91,22 @@ pub fn certify(
     let budget = Budget::new(options.max_seconds, monitor);
     let Some(prepared) = Prepared::of(problem, monitor) else { return Ok(nothing(Some(Status::Interrupted))) };
     let clock = prepared.clock(options.time_unit);
-    let settings = Options { rtol: options.rtol.clamp(FINEST, COARSEST), ..options.clone() };
+    let tolerance = (BESIDE.0 * options.rtol).max(BESIDE.1);
+    let settings = Options { rtol: tolerance.sqrt().clamp(FINEST, COARSEST), ..options.clone() };
     let (mut dual, stopping) = at_start(&prepared, problem, &settings)?;
     let rows: Vec<Row<'_>> =
         times.iter().zip(beta.chunks_exact(d)).map(|(t, beta)| Row::new(clock.to_run(*t), beta)).collect();
-    let end = rows.last().map_or(0.0, |row| row.time);
+    let last = rows.last().map_or(0.0, |row| row.time);
     let mut walk = Walk {
-        frame: Frame::of(&prepared, problem),
+        frame: Frame::of(&prepared, problem, &dual.reference),
         prepared: &prepared,
         table: Polynomial::new(),
         reference: dual.reference.clone(),
         stopping,
         budget,
-        tolerance: (BESIDE.0 * options.rtol).max(BESIDE.1),
+        tolerance,
         clock_error: if options.time_unit == 1.0 { 0.0 } else { 4.0 * f64::UNIT_ROUNDOFF },
-        time: 0.0,
+        time: DoubleDouble::ZERO,
         error: 0.0,
         rows,
         done: 0,
@@ -109,11 +118,17 @@ pub fn certify(
         let start = vec![0.0; dual.x.n()];
         let mut stepper = Radau::new(&dual, &settings);
         // The settings are in their ranges; a run that makes no step leaves all to `rest`.
-        let _ = integrate(&mut stepper, &mut dual, 0.0, &start, end, &settings, &mut walk);
+        let _ = integrate(&mut stepper, &mut dual, 0.0, &start, last, &settings, &mut walk);
     }
     let ended = walk.budget.verdict();
     if ended.is_none() {
         walk.rest();
+        if let Some(late) = end.and_then(|end| Late::of(&walk.frame, &prepared, &walk.reference, end)) {
+            late.tighten(&mut walk.rows);
+        }
     }
     Ok(Certificate { error_bound: walk.rows.into_iter().flat_map(|row| row.bound).collect(), ended })
 }
+
+#[cfg(test)]
+mod tests;

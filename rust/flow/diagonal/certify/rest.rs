@@ -4,10 +4,11 @@
 //! B of the slopes within `2‖z_i‖E`, and with all modes stiff e² is below the solution of `p' = −μp + ‖d‖²_{B⁻¹}`: hence
 //! `e(t)² ≤ e²e^{−μt} + (1 − e^{−μt})‖d‖²_{B⁻¹}/μ`, which is E² at most if that is chosen as the largest it comes to.
 
+use super::super::exact;
 use super::super::reference::Reference;
+use super::defect::least_share;
 use super::frame::{Frame, Reach};
 use super::growth::Load;
-use super::panel::least_share;
 use crate::linalg::{SymmetricEigen, WeightedGram, norm};
 use crate::real::{DoubleDouble, Real};
 
@@ -25,6 +26,8 @@ pub(super) struct Rest<'p, 'r> {
     /// Eigenvalues of `Z diag(S) Zᵀ/N` less their error, and the coefficients of the defect.
     values: Vec<f64>,
     defect: Vec<f64>,
+    /// What rounding does to G.
+    path: Vec<f64>,
     error: f64,
     time: f64,
 }
@@ -33,11 +36,11 @@ impl<'p, 'r> Rest<'p, 'r> {
     /// At the reference, at this time, with this error. `None` if anything is not finite.
     pub(super) fn of(frame: &'r Frame<'p>, reference: &'r Reference, time: f64, error: f64) -> Option<Self> {
         let (z, n, d) = (frame.z, frame.z.n(), frame.z.d());
-        let (mut beta, mut slope) = (vec![0.0; d], vec![0.0; d]);
-        let mut fitted = vec![DoubleDouble::ZERO; n];
-        reference.evaluate(&vec![0.0; d], &mut beta, &mut slope);
-        let exact: Vec<DoubleDouble> = beta.iter().map(|beta| DoubleDouble::from_f64(*beta)).collect();
-        z.apply(&exact, &mut fitted);
+        let zero = DoubleDouble::ZERO;
+        let (mut beta, mut slope, mut fitted) = (vec![zero; d], vec![0.0; d], vec![zero; n]);
+        exact::evaluate(reference, &vec![zero; d], &mut beta, &mut slope);
+        z.apply(&beta, &mut fitted);
+        let beta = beta.iter().map(|beta| beta.high).collect();
         let rest = |(fitted, y): (&DoubleDouble, &f64)| (DoubleDouble::from_f64(*y) - *fitted).to_f64() / frame.samples;
         let defect: Vec<f64> = fitted.iter().zip(frame.targets).map(rest).collect();
         let mut jacobian = WeightedGram::of(z, &slope);
@@ -49,7 +52,9 @@ impl<'p, 'r> Rest<'p, 'r> {
         let mut coefficients = vec![0.0; n];
         eigen.vectors().apply(&defect, &mut coefficients);
         let values = eigen.values().iter().map(|value| (value - off).max(0.0)).collect();
-        Some(Self { frame, reference, beta, slope, values, defect: coefficients, error, time })
+        let magnitudes: Vec<f64> = reference.nu().iter().map(|nu| nu.to_f64().abs()).collect();
+        let path = frame.path(&magnitudes);
+        Some(Self { frame, reference, beta, slope, values, defect: coefficients, path, error, time })
     }
 
     /// A bound of e that much later.
@@ -90,7 +95,7 @@ impl<'p, 'r> Rest<'p, 'r> {
 
     /// What rounding has done to the defect, and does up to then.
     fn noise(&self, t: f64) -> f64 {
-        self.frame.noise(&self.beta, &self.slope, self.reach(t))
+        self.frame.noise((&self.beta, &self.slope), (self.reach(t), &self.path), self.frame.thirty())
     }
 
     fn reach(&self, t: f64) -> Reach {
@@ -99,7 +104,7 @@ impl<'p, 'r> Rest<'p, 'r> {
 
     fn share(&self, t: f64, widest: f64) -> f64 {
         let reach = self.reach(t);
-        let margin = |i: usize| 2.0 * self.frame.moved(i, reach, widest);
+        let margin = |i: usize| 2.0 * (self.frame.moved(i, reach, widest) + self.path[i]);
         least_share(self.reference, &self.slope, |i| (-margin(i), margin(i)))
     }
 }

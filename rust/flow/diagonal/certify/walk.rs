@@ -4,11 +4,14 @@ use super::super::dual::DualFlow;
 use super::super::prepare::Prepared;
 use super::super::reference::Reference;
 use super::super::stopping::Stopping;
+use super::defect::{Defect, Place, Samples};
+use super::exact_defect::corrected;
 use super::frame::Frame;
-use super::panel::{Defect, Panel};
-use super::polynomial::{Polynomial, STAGES, Weights};
+use super::newton::correct;
+use super::panel::{Panel, terms};
+use super::polynomial::{Polynomial, STAGES};
 use super::rest::Rest;
-use super::rows::Row;
+use super::rows::{Beside, Row};
 use crate::flow::budget::Budget;
 use crate::linalg::norm;
 use crate::ode::{Action, Observer, Step};
@@ -16,10 +19,18 @@ use crate::real::{DoubleDouble, Real};
 
 /// Steps are halved at most that often.
 const DEEPEST: u32 = 10;
-/// A step is halved while its defect, beside rounding, adds more than this part of what the whole flow may be off by.
+/// A step is halved while its defect, beside rounding, adds more than this part of what the whole flow may be off by, and is
+/// sampled in double-double where rounding does.
 const SHARE: f64 = 0.05;
-/// Halving goes on while a half adds less than this part of what the whole did: by its degree it would be 2^-10.
+/// Halving goes on while a half adds less than this part of what the whole did: by its degree it would be 2^-16.
 const GAINS: f64 = 0.1;
+/// Corrections end where the defect of a step adds this part of what it may.
+const ENOUGH: f64 = 0.1;
+/// Sampling and correcting in double-double goes on while it leaves less than this part of what the last time did.
+const AGAIN: f64 = 0.1;
+/// Newton's method in binary64 is done when exponents move by less than this part of what they may be off by, or by the second
+/// number.
+const SETTLED: (f64, f64) = (1e-3, 1e-16);
 /// What is beyond this many e-folds is not followed any further.
 const HOPELESS: f64 = 100.0;
 
@@ -35,7 +46,8 @@ pub(super) struct Walk<'p, 'i> {
     pub(super) tolerance: f64,
     /// Relative error of the times of the rows.
     pub(super) clock_error: f64,
-    pub(super) time: f64,
+    /// Where the last panel ended, in double-double: rounded, times of 10^16 steps of the flow would add up.
+    pub(super) time: DoubleDouble,
     /// `e ≥ ‖ν̂ − ν‖₂`.
     pub(super) error: f64,
     /// The rows to bound, in the order of time.
@@ -44,12 +56,22 @@ pub(super) struct Walk<'p, 'i> {
     pub(super) done: usize,
 }
 
+/// A panel with its defect.
+struct Measured {
+    panel: Panel,
+    defect: Defect,
+    /// What the defect adds to e beyond what rounding explains and beyond what may be added; 0 or less if that is nothing.
+    excess: f64,
+    /// True if it was sampled in double-double.
+    exact: bool,
+}
+
 impl Walk<'_, '_> {
     /// Rows at time 0, where nothing has happened yet.
     pub(super) fn begin(&mut self) {
-        let still = Panel { h: 0.0, slopes: vec![0.0; STAGES * self.frame.z.n()] };
+        let still = Panel::still(self.frame.z.n());
         while self.rows.get(self.done).is_some_and(|row| row.time == 0.0) {
-            self.bound(&still, &[0.0; STAGES], 0.0);
+            self.bound(&still, 0.0, (0.0, true));
         }
     }
 
@@ -58,12 +80,13 @@ impl Walk<'_, '_> {
         if self.done == self.rows.len() {
             return;
         }
-        let rest = Rest::of(&self.frame, &self.reference, self.time, self.error);
-        let later = self.rows[self.done..].iter().map(|row| row.time - self.time);
+        let time = self.time.to_f64();
+        let rest = Rest::of(&self.frame, &self.reference, time, self.error);
+        let later = self.rows[self.done..].iter().map(|row| row.time - time);
         let errors: Vec<f64> = later.map(|t| rest.as_ref().map_or(f64::INFINITY, |rest| rest.after(t))).collect();
-        let still = Panel { h: 0.0, slopes: vec![0.0; STAGES * self.frame.z.n()] };
+        let still = Panel::still(self.frame.z.n());
         for error in errors {
-            self.bound(&still, &[0.0; STAGES], error);
+            self.bound(&still, 0.0, (error, true));
         }
     }
 
@@ -78,33 +101,35 @@ impl Walk<'_, '_> {
         if self.done == self.rows.len() || self.budget.is_spent() {
             return;
         }
-        let mut panel = self.guess(flow, step, start, end);
-        let found = panel.corrected(&self.table, &self.frame, &self.reference, start, self.error);
+        let guess = self.guess(flow, step, start, end);
         let middle = 0.5 * (start + end);
-        let excess = found.as_ref().map_or(f64::INFINITY, |defect| self.excess(defect));
+        let divisible = depth < DEEPEST && start < middle && middle < end;
         // A half that is hardly better than the whole has come to rounding: its halves would be no better.
-        let pays = excess > 0.0 && !(excess.is_finite() && excess > GAINS * before);
-        if pays && depth < DEEPEST && start < middle && middle < end {
+        let pays = |excess: f64| divisible && excess > 0.0 && !(excess.is_finite() && excess > GAINS * before);
+        let found = self.measure(guess.clone(), &pays);
+        let excess = found.as_ref().map_or(f64::INFINITY, |found| found.excess);
+        if pays(excess) {
             self.cover(flow, step, (start, middle), (depth + 1, excess));
             self.cover(flow, step, (middle, end), (depth + 1, excess));
             return;
         }
-        let grown = found.map(|defect| defect.load(&[], true).grow(self.error));
+        let grown = found.as_ref().map(|found| found.defect.load().grow(self.error));
         let (inside, at_end) = grown.map_or((f64::INFINITY, f64::INFINITY), |grown| (grown.inside, grown.end));
-        let hopeless = !(2.0 * self.frame.longest * at_end < HOPELESS);
+        let (panel, exact) = found.map_or((guess, false), |found| (found.panel, found.exact));
         while let Some(row) = self.rows.get(self.done).filter(|row| row.time <= end) {
-            if row.time == end {
-                self.bound(&panel, &self.table.value(1.0), at_end);
+            let (theta, error) = if row.time == end {
+                (1.0, at_end)
             } else {
-                let theta = ((row.time - start) / panel.h).clamp(0.0, 1.0);
-                self.bound(&panel, &self.table.value(theta), inside);
-            }
+                let since = (DoubleDouble::from_f64(row.time) - self.time).to_f64();
+                ((since / panel.h).clamp(0.0, 1.0), inside)
+            };
+            self.bound(&panel, theta, (error, exact));
         }
-        if hopeless {
+        if !(2.0 * self.frame.longest * at_end < HOPELESS) {
             self.done = self.rows.len();
         }
         self.advance(&panel);
-        (self.time, self.error) = (end, at_end);
+        self.error = at_end;
     }
 
     /// The polynomial through the dense output of the integrator, from the end of the last one.
@@ -115,7 +140,8 @@ impl Walk<'_, '_> {
         start: f64,
         end: f64,
     ) -> Panel {
-        let (n, h) = (self.frame.z.n(), end - start);
+        let n = self.frame.z.n();
+        let h = (DoubleDouble::from_f64(end) - self.time).to_f64();
         let mut from = vec![0.0; n];
         step.at(flow, start, &mut from);
         let mut increments = vec![0.0; STAGES * n];
@@ -126,25 +152,65 @@ impl Walk<'_, '_> {
         Panel::through(&self.table, h, &increments, n)
     }
 
-    /// What the defect adds beyond what rounding explains and beyond what may be added; 0 or less if that is nothing.
-    fn excess(&self, defect: &Defect) -> f64 {
-        let nothing = vec![0.0; defect.modes()];
-        let (grown, rounded) = (defect.load(&[], true).grow(self.error), defect.load(&nothing, false).grow(self.error));
-        let allowed = SHARE * self.tolerance / (2.0 * self.frame.longest);
-        grown.end - rounded.end - 0.5 * (rounded.end - self.error).max(0.0) - allowed
+    /// Correct the panel and measure its defect: in double-double where rounding adds too much, unless halving pays anyway.
+    /// `None` if numbers overflow.
+    fn measure(&self, mut panel: Panel, pays: &dyn Fn(f64) -> bool) -> Option<Measured> {
+        let (frame, reference) = (&self.frame, &self.reference);
+        let place = Place { table: &self.table, frame, reference, time: self.time.to_f64() };
+        let linear = correct(&mut panel, &place, (SETTLED.0 * self.tolerance).max(SETTLED.1))?;
+        let coarse = Samples::of(&panel, &place);
+        let defect = coarse.defect(&place, &linear, panel.h, self.error)?;
+        let (excess, rounded) = self.excess(&defect);
+        if pays(excess) || rounded <= self.allowed() {
+            return Some(Measured { panel, defect, excess, exact: false });
+        }
+        let mut last = f64::INFINITY;
+        loop {
+            let samples = corrected(&mut panel, &place, (&linear, &coarse), ENOUGH * self.allowed());
+            let defect = samples.defect(&place, &linear, panel.h, self.error)?;
+            let (excess, rounded) = self.excess(&defect);
+            let added = rounded + excess.max(0.0);
+            // Differences are as exact as the corrections were small: from where those led, the next ones are smaller.
+            if added <= self.allowed() || !(added < AGAIN * last) {
+                return Some(Measured { panel, defect, excess, exact: true });
+            }
+            last = added;
+        }
     }
 
-    /// Bound the next row, at `p(θ)` with these weights, where the polynomial is off by `error` at most.
-    fn bound(&mut self, panel: &Panel, weights: &Weights, error: f64) {
+    /// What a step may add to e.
+    fn allowed(&self) -> f64 {
+        SHARE * self.tolerance / (2.0 * self.frame.longest)
+    }
+
+    /// [`Measured::excess`], and what rounding adds.
+    fn excess(&self, defect: &Defect) -> (f64, f64) {
+        let nothing = vec![0.0; defect.modes()];
+        let (grown, rounded) = (defect.load().grow(self.error), defect.beside_rounding(&nothing).grow(self.error));
+        let rounding = (rounded.end - self.error).max(0.0);
+        (grown.end - rounded.end - 0.5 * rounding - self.allowed(), rounding)
+    }
+
+    /// Bound the next row, at `p(θ)`, where the polynomial is off by that much; in double-double if it is exact.
+    fn bound(&mut self, panel: &Panel, theta: f64, (error, exact): (f64, bool)) {
         let n = self.frame.z.n();
-        let mut state = vec![0.0; n];
-        panel.at(weights, &mut state);
+        let (weights, lengths) = (self.table.value(theta), panel.lengths());
+        let mut state = vec![DoubleDouble::ZERO; n];
+        panel.at(&weights, &mut state);
         let Some(row) = self.rows.get_mut(self.done) else { return };
         let known = norm(self.reference.nu().iter().map(|nu| nu.to_f64()));
-        let reach = self.frame.reach(row.time, known, panel.terms(weights, n), (STAGES + 5) as f64);
-        let fastest = panel.slopes.chunks_exact(n.max(1)).map(|f| norm(f.iter().copied())).sum::<f64>();
-        let error = error + self.clock_error * row.time * fastest;
-        row.bound(self.prepared, &self.frame, &self.reference, &state, reach, error);
+        let moved = panel.h * terms(&weights, &lengths);
+        let (reach, path) = if exact {
+            let magnitudes = panel.magnitudes(&weights, self.reference.nu());
+            (self.frame.exact_reach(row.time, known, moved), self.frame.path(&magnitudes))
+        } else {
+            (self.frame.reach(row.time, known, moved, (STAGES + 5) as f64), Vec::new())
+        };
+        // Of the time of the row, and of θ.
+        let clock = self.clock_error * row.time + 4.0 * f64::UNIT_ROUNDOFF * panel.h;
+        let error = error + clock * 2.0 * lengths.iter().sum::<f64>();
+        let beside = Beside { prepared: self.prepared, frame: &self.frame, reference: &self.reference };
+        row.bound(&beside, &state, (reach, &path), error, exact);
         self.done += 1;
     }
 
@@ -152,15 +218,14 @@ impl Walk<'_, '_> {
     fn advance(&mut self, panel: &Panel) {
         let (z, n) = (self.frame.z, self.frame.z.n());
         let mut sum = vec![DoubleDouble::ZERO; n];
-        for (weight, f) in self.table.whole.iter().zip(panel.slopes.chunks_exact(n)) {
-            sum.iter_mut().zip(f).for_each(|(sum, f)| *sum += weight.mul_f64(*f).mul_f64(panel.h));
-        }
+        panel.at(&self.table.whole, &mut sum);
         let unmoved = vec![0.0; z.d()];
         let (high, low): (Vec<f64>, Vec<f64>) = sum.iter().map(|s| (s.to_f64(), s.low())).unzip();
         self.reference.advance(&high, &unmoved);
         self.reference.advance(&low, &unmoved);
         self.reference.form_g(z);
         self.reference.refresh();
+        self.time = self.time.add_f64(panel.h);
     }
 }
 
