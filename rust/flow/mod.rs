@@ -6,6 +6,7 @@ pub mod diagonal;
 pub mod fully_connected;
 mod invalid;
 pub mod leaky_relu;
+pub mod matrix_factorization;
 mod monitor;
 mod neurons;
 mod observable;

@@ -28,7 +28,7 @@ mod problem;
 mod raw;
 mod span;
 mod stopping;
-mod units;
+pub(in crate::flow) mod units;
 mod weights_of_error;
 
 #[cfg(test)]
