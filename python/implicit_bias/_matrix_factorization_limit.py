@@ -99,7 +99,7 @@ def _spectrum(net: "MatrixFactorization", X: Array) -> Spectrum | None:
     mixed = np.tensordot(weights[2:], rows, axes=1) + sum(w * part for w, part in zip(weights, start[:2], strict=False))
     vectors = np.linalg.eigh(mixed)[1]
     tolerance = d * ROUND_OFF
-    X_hat = np.einsum("pi,npq,qi->ni", vectors, matrices, vectors, optimize=True)
+    X_hat = np.ascontiguousarray(np.einsum("pi,npq,qi->ni", vectors, matrices, vectors, optimize=True))
     for part in (*rows, *start):
         rotated = vectors.T @ part @ vectors
         if np.abs(rotated - np.diag(np.diagonal(rotated))).max() > tolerance * np.abs(part).max(initial=1e-300):

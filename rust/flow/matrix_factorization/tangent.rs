@@ -158,7 +158,8 @@ impl Shifted {
     }
 
     fn prepare(&mut self, place: &Place, lambda: c64) -> bool {
-        let far = |mu: &f64| (lambda - c64::new(*mu, 0.0)).norm() > CLOSE * lambda.norm().max(mu.abs());
+        let size = lambda.re.hypot(lambda.im);
+        let far = |mu: &f64| (lambda.re - mu).hypot(lambda.im) > CLOSE * size.max(mu.abs());
         if !place.values.iter().all(far) {
             return false;
         }
@@ -166,14 +167,10 @@ impl Shifted {
         let (n, k, dim) = (self.n(), place.factors.k, self.re.len());
         let features = Rows::from_parts(&place.features, n, dim);
         for (part, gram) in self.gram.iter_mut().enumerate() {
-            for (out, row) in self.weighted.chunks_exact_mut(k).zip(place.features.chunks_exact(k)).enumerate().map(
-                |(i, (out, row))| {
-                    let inverse = self.inverse[i % self.inverse.len()];
-                    let weight = if part == 0 { inverse.re } else { inverse.im };
-                    ((out, weight), row)
-                },
-            ) {
-                let (out, weight) = out;
+            let rows = self.weighted.chunks_exact_mut(k).zip(place.features.chunks_exact(k));
+            for (i, (out, row)) in rows.enumerate() {
+                let inverse = self.inverse[i % place.values.len()];
+                let weight = if part == 0 { inverse.re } else { inverse.im };
                 out.iter_mut().zip(row).for_each(|(out, entry)| *out = weight * entry);
             }
             features.apply_many(&self.weighted, gram);
