@@ -206,13 +206,52 @@ def test_no_theorem_is_an_error_of_check_kkt_and_of_the_potential():
     assert (end.multipliers, end.potential_value, end.kkt.theorem) == (None, None, None)
 
 
+# -------------------------------------------------------------------------------------------------------- nuclear norm
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_least_nuclear_norm_is_proven_by_its_multipliers(seed):
+    random = np.random.default_rng(seed)
+    seen, y, M = completion(seed, d=6, n=20)
+    for X, y in ((seen, y), (random.standard_normal((4, 3, 5)), 1e6 * random.standard_normal(4))):
+        found = ib.baselines.min_nuclear_norm(X, y)
+        matrices = X.matrices() if isinstance(X, ib.Observations) else X
+        assert np.abs(np.einsum("nij,ij->n", matrices, found.matrix) - y).max() <= 1e-12 * np.abs(y).max()
+        assert np.linalg.norm(np.tensordot(found.multipliers, matrices, axes=1), 2) <= 1.0
+        assert found.value == pytest.approx(nuclear(found.matrix), rel=1e-14)
+        assert found.gap == pytest.approx(found.value - found.multipliers @ y, abs=1e-12 * found.value)
+        # The lower bound holds of every matrix that fits; the program stops at 1e-10 of a program of size one.
+        assert -1e-13 * found.value <= found.gap <= 1e-6 * found.value
+    assert ib.baselines.min_nuclear_norm(seen, seen.of(M)).value <= nuclear(M) * (1.0 + 1e-7)
+
+
+def test_the_least_nuclear_norm_of_commuting_observations_is_that_of_their_eigenvalues():
+    X, _, x, y = commuting(12)
+    l1 = np.abs(ib.baselines.basis_pursuit(x, y)).sum()
+    assert ib.baselines.min_nuclear_norm(X, y).value == pytest.approx(l1, rel=1e-7)
+    # [W] Theorem 4, the rich end: κ → 0.
+    a = 1e-150
+    half, zero = a * np.eye(5), np.zeros((5, 5))
+    end = ib.limit(ib.MatrixFactorization(np.hstack([half, zero]), np.hstack([zero, half])), X, y)
+    # The excess over ℓ1 is O(1/ln(1/κ)), 1/690 here, and vanishes far faster for unique vertices.
+    assert nuclear(end.beta.reshape(5, 5)) == pytest.approx(l1, rel=2e-3)
+
+
+def test_targets_that_no_matrix_fits_have_no_nuclear_norm():
+    seen = ib.Observations([0, 0], [0, 0], (2, 2))
+    with pytest.raises(ValueError, match="y must be in the range of X"):
+        ib.baselines.min_nuclear_norm(seen, [1.0, 2.0])
+    assert ib.baselines.min_nuclear_norm(seen, [0.0, 0.0]).value == 0.0
+
+
 # ----------------------------------------------------------------------------------------------- kernel and rich regimes
 
 
 def test_the_transition_of_matrix_completion_is_at_alpha_squared_k_of_one():
-    # Rank 1, 60 of 100 entries (the setting of [W], figure 4): the excess nuclear norm over that of the truth, and how
+    # Rank 1, 60 of 100 entries (the setting of [W], figure 4): the excess nuclear norm over the least one, and how
     # far entries that nobody observes have moved. At α²k = 1e-4 the flow is rich, at 100 it is lazy, and 1 is between.
     seen, y, M = completion(11)
+    least = ib.baselines.min_nuclear_norm(seen, y).value
     hidden = np.ones((10, 10), dtype=bool)
     hidden[seen.rows, seen.cols] = False
     excess, moved = [], []
@@ -222,7 +261,7 @@ def test_the_transition_of_matrix_completion_is_at_alpha_squared_k_of_one():
         end = ib.gradient_flow(net, seen, y)
         assert end.success
         change = end.matrix[-1] - end.matrix[0]
-        excess.append(nuclear(change) / nuclear(M) - 1.0)
+        excess.append(nuclear(change) / least - 1.0)
         moved.append(np.linalg.norm(change[hidden]) / np.linalg.norm(M[hidden]))
     assert excess[0] < 0.01
     assert excess[1] < 0.03
