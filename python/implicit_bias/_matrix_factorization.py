@@ -57,7 +57,7 @@ class MatrixFactorization(Network):
 
     .. math:: f_n = \langle X_n, M\rangle, \qquad M = U V^\top \quad\text{or}\quad M = U U^\top
 
-    Gradient flow of the factors moves :math:`P = Z Z^\top`, :math:`Z = [U; V]`, by an equation in P alone [1]_. So it is
+    Gradient flow of the factors moves :math:`P = Z Z^\top`, :math:`Z = [U; V]`, by an equation in P alone [1]_. It is
     integrated in factors of at most n_rows + n_columns columns, and a width of 500,000 costs what a width of 10 costs.
     `Flow.beta` is M row by row, and `Flow.matrix` M itself.
 
@@ -111,9 +111,7 @@ class MatrixFactorization(Network):
         if self.V is not None:
             factors["V"] = check.array("V", self.V, "(n_columns, width)")
             if factors["V"].shape[1] != factors["U"].shape[1]:
-                raise ValueError(
-                    f"V must have {factors['U'].shape[1]} columns, as U has: got {factors['V'].shape[1]}"
-                )
+                raise ValueError(f"V must have {factors['U'].shape[1]} columns, as U has: got {factors['V'].shape[1]}")
         for name, factor in factors.items():
             copy = np.array(factor, order="C")
             copy.flags.writeable = False

@@ -1,9 +1,9 @@
 r"""The end of the flow of a matrix factorization, and the check of any matrix against it.
 
-Where the observations are symmetric and commute, and the start does with them, the flow falls apart into one number for
-every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2` and :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
-:math:`\tfrac14(A e^{2G} - B e^{-2G})`, :math:`\dot G` the eigenvalue of the gradient: a diagonal network, whose limit is
-known (Woodworth et al. 2020, Theorem 4, for the start of infinite width: A = B = 2 α² k). Elsewhere: by integration.
+Where the observations are symmetric and commute, and the start does with them, the flow falls apart into one number
+for every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2`, :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
+:math:`\tfrac14(A e^{2G} - B e^{-2G})`, :math:`\dot G` the eigenvalue of the gradient: a diagonal network, whose limit
+is known (Woodworth et al. 2020, Theorem 4, for the start of infinite width: A = B = 2 α² k). Elsewhere: by integration.
 """
 
 from dataclasses import replace
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import _core
 from ._diagonal import DiagonalNetwork
 from ._network import FlowOptions, LimitOptions
 from ._neuron_potential import _ratio
@@ -88,8 +87,8 @@ def _spectrum(net: "MatrixFactorization", X: Array) -> Spectrum | None:
         return None
     sizes = np.abs(matrices).max(axis=(1, 2))
     rows = matrices / np.where(sizes > 0.0, sizes, 1.0)[:, None, None]
-    # Generic weights: a combination of commuting matrices has their common eigenvectors, and no others, with probability
-    # one. The start decides between vectors of one eigenvalue.
+    # Generic weights: a combination of commuting matrices has their common eigenvectors, and no others, with
+    # probability one. The start decides between vectors of one eigenvalue.
     Z = net._thin
     U, V = Z[:d], Z[-d:]
     start = [(U + V) @ (U + V).T, (U - V) @ (U - V).T, (U + V) @ (U - V).T] if net.V is not None else [U @ U.T]
@@ -139,15 +138,14 @@ def _by_integration(net: "MatrixFactorization", X: Array, y: Array, options: Lim
         kkt=kkt,
         n_iter=int(end["stats"]["newton_systems"]),
         status=status,
-        message=message_of_limit(status)
-        + "; no theorem gives a potential, the end was found by integrating the flow",
+        message=message_of_limit(status) + "; no theorem gives a potential, the end was found by integrating the flow",
         success=status.at_the_end,
     )
 
 
 def _reach(net: "MatrixFactorization", X: Array, y: Array, beta: Array, residual: float) -> KKTReport:
     """What holds of every end: it fits the data, and its rank is no larger than the width."""
-    left, sizes, right = np.linalg.svd(beta.reshape(net.shape))
+    sizes = np.linalg.svd(beta.reshape(net.shape), compute_uv=False)
     beyond = sizes[net._thin.shape[1] :]
     return KKTReport(
         stationarity=_ratio(float(beyond.max(initial=0.0)), float(sizes.max())),

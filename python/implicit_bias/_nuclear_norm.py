@@ -64,7 +64,7 @@ def solve(X: object, y: object) -> NuclearNorm:
 
 
 def _program(matrices: Array, y: Array) -> tuple[Array, Array]:
-    r"""min ½ tr S subject to ⟨X_n, S₁₂⟩ = y_n and S ⪰ 0: S₁₂, row by row, and the multipliers (Fazel et al. 2001)."""
+    r"""Min ½ tr S subject to ⟨X_n, S₁₂⟩ = y_n and S ⪰ 0: S₁₂, row by row, and the multipliers (Fazel et al. 2001)."""
     try:
         clarabel: Any = import_module("clarabel")
     except ImportError:

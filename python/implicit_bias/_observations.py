@@ -1,9 +1,10 @@
 """Observed entries of a matrix: linear measurements of which each has a single 1."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _validate as check
 from ._validate import Array
@@ -43,8 +44,8 @@ class Observations:
     array([1., 3., 4.])
     """
 
-    rows: Array
-    cols: Array
+    rows: NDArray[np.intp]
+    cols: NDArray[np.intp]
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
@@ -79,7 +80,7 @@ class Observations:
         matrix = check.array("M", M, "(n_rows, n_columns)")
         if matrix.shape != self.shape:
             raise ValueError(f"M must be of shape {self.shape}: got {matrix.shape}")
-        return matrix[self.rows, self.cols]
+        return np.asarray(matrix[self.rows, self.cols])
 
     def matrices(self) -> Array:
         r"""The observations as matrices :math:`X_n`.
@@ -97,13 +98,12 @@ class Observations:
 
 def matrix_shape(name: str, value: object) -> tuple[int, int]:
     """Two positive integers."""
-    if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 2:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise ValueError(f"{name} must be two positive integers: got {check.shown(value)}")
-    first, second = value  # type: ignore[misc]
-    return check.integer(f"{name}[0]", first), check.integer(f"{name}[1]", second)
+    return check.integer(f"{name}[0]", value[0]), check.integer(f"{name}[1]", value[1])
 
 
-def _indices(name: str, value: object, most: int) -> Array:
+def _indices(name: str, value: object, most: int) -> NDArray[np.intp]:
     found = check.array(name, value, "(n_samples,)")
     whole = found.astype(np.intp)
     bad = np.flatnonzero((whole != found) | (found < 0) | (found >= most))

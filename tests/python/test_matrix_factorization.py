@@ -1,10 +1,11 @@
-"""Laws of matrix factorizations: against raw factors, closed forms, the theorems of Woodworth et al., and themselves."""
+"""Laws of matrix factorizations: against raw factors, closed forms, the theorems of Woodworth et al. and themselves."""
 
 import pickle
 
-import implicit_bias as ib
 import numpy as np
 import pytest
+
+import implicit_bias as ib
 
 
 def completion(seed=0, d=10, n=60, rank=1):
@@ -167,7 +168,7 @@ def test_observations_that_commute_have_the_limit_of_a_diagonal_network():
 
 
 def test_a_symmetric_factorization_of_observations_that_commute_is_one_sided():
-    X, Q, _, y = commuting(8)
+    X, _, _, y = commuting(8)
     net = ib.MatrixFactorization.symmetric(0.1 * np.eye(5))
     end, flow = ib.limit(net, X, y), ib.gradient_flow(net, X, y, rtol=1e-12)
     assert end.kkt.theorem is not None
@@ -213,13 +214,13 @@ def test_no_theorem_is_an_error_of_check_kkt_and_of_the_potential():
 def test_the_least_nuclear_norm_is_proven_by_its_multipliers(seed):
     random = np.random.default_rng(seed)
     seen, y, M = completion(seed, d=6, n=20)
-    for X, y in ((seen, y), (random.standard_normal((4, 3, 5)), 1e6 * random.standard_normal(4))):
-        found = ib.baselines.min_nuclear_norm(X, y)
+    for X, target in ((seen, y), (random.standard_normal((4, 3, 5)), 1e6 * random.standard_normal(4))):
+        found = ib.baselines.min_nuclear_norm(X, target)
         matrices = X.matrices() if isinstance(X, ib.Observations) else X
-        assert np.abs(np.einsum("nij,ij->n", matrices, found.matrix) - y).max() <= 1e-12 * np.abs(y).max()
+        assert np.abs(np.einsum("nij,ij->n", matrices, found.matrix) - target).max() <= 1e-12 * np.abs(target).max()
         assert np.linalg.norm(np.tensordot(found.multipliers, matrices, axes=1), 2) <= 1.0
         assert found.value == pytest.approx(nuclear(found.matrix), rel=1e-14)
-        assert found.gap == pytest.approx(found.value - found.multipliers @ y, abs=1e-12 * found.value)
+        assert found.gap == pytest.approx(found.value - found.multipliers @ target, abs=1e-12 * found.value)
         # The lower bound holds of every matrix that fits; the program stops at 1e-10 of a program of size one.
         assert -1e-13 * found.value <= found.gap <= 1e-6 * found.value
     assert ib.baselines.min_nuclear_norm(seen, seen.of(M)).value <= nuclear(M) * (1.0 + 1e-7)
@@ -244,7 +245,7 @@ def test_targets_that_no_matrix_fits_have_no_nuclear_norm():
     assert ib.baselines.min_nuclear_norm(seen, [0.0, 0.0]).value == 0.0
 
 
-# ----------------------------------------------------------------------------------------------- kernel and rich regimes
+# ---------------------------------------------------------------------------------------------- kernel and rich regimes
 
 
 def test_the_transition_of_matrix_completion_is_at_alpha_squared_k_of_one():

@@ -728,9 +728,7 @@ def a_network_of_neurons_has_a_flow_of_numbers_or_says_why_not(
     symmetric=st.booleans(), unit=st.sampled_from([1.0, 1e-150, 1e150]),
     times=st.sampled_from([None, [0.0], [1e-300, 1.0, 1e10], [1e300]]),
 )  # fmt: skip
-def a_factorization_has_a_flow_of_numbers_or_says_why_not(
-    seed, shape, width, n, log_magnitude, symmetric, unit, times
-):
+def a_factorization_has_a_flow_of_numbers_or_says_why_not(seed, shape, width, n, log_magnitude, symmetric, unit, times):
     random = np.random.default_rng(seed)
     U, V = random.standard_normal((shape[0], width)), random.standard_normal((shape[1], width))
     X, y = random.standard_normal((n, *shape)), unit * random.standard_normal(n)
@@ -780,7 +778,8 @@ ELSEWHERE_GROUPS = (
     "warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron",
     "saddle_to_saddle", "scale_to_l1", "SaddleToSaddle", "ScaleToL1",
     "FullyConnectedNetwork", "LeakyReLU", "NeuronParameters", "Balancedness",
-    "MatrixFactorization", "Observations", "Factor", "Flow.matrix", "baselines.NuclearNorm", "baselines.min_nuclear_norm",
+    "MatrixFactorization", "Observations", "Factor", "Flow.matrix",
+    "baselines.NuclearNorm", "baselines.min_nuclear_norm",
 )  # fmt: skip
 
 
