@@ -18,8 +18,10 @@ from ._flow_progress import FlowProgress
 from ._fully_connected import FullyConnectedNetwork
 from ._leaky_relu import LeakyReLUNetwork
 from ._limit import check_kkt, limit, limit_path
+from ._matrix_factorization import FactorBalance, Factors, MatrixFactorization
 from ._neuron_potential import NeuronPotential
 from ._neurons import Balancedness, NeuronParameters
+from ._observations import Observations
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
@@ -56,6 +58,8 @@ __all__ = [
     "ConservedQuantities",
     "DiagonalNetwork",
     "Event",
+    "FactorBalance",
+    "Factors",
     "Flow",
     "FlowInterrupted",
     "FlowProgress",
@@ -66,8 +70,10 @@ __all__ = [
     "LeakyReLUNetwork",
     "Limit",
     "LimitPath",
+    "MatrixFactorization",
     "NeuronParameters",
     "NeuronPotential",
+    "Observations",
     "Parameters",
     "SaddleToSaddle",
     "ScaleToL1",

@@ -39,6 +39,7 @@ __all__ = [
     "log_ab_from_scale_shape",
     "log_ab_from_weights",
     "log_scaled",
+    "matrix_factorization_flow",
     "neuron_bregman",
     "neuron_bregman_double_double",
     "neuron_check_kkt",
@@ -312,6 +313,23 @@ def leaky_relu_flow(
     precision: str = "double",
     y_low: _Array | None = None,
     start_low: tuple[_Array | None, _Array | None, float] | None = None,
+) -> _Flow: ...
+def matrix_factorization_flow(
+    X: _Array,
+    y: _Array,
+    start: tuple[_Array, tuple[int, int], bool, float],
+    end: _Array | None,
+    times: _Array | None,
+    time_unit: float,
+    rtol: float,
+    tol: float,
+    method: str,
+    max_steps: int | None,
+    max_seconds: float | None,
+    observables: list[str],
+    save_beta: bool,
+    progress: Callable[[float, float, int, float], None] | None,
+    n_jobs: int,
 ) -> _Flow: ...
 def leaky_relu_parameters(
     X: _Array,

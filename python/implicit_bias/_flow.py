@@ -53,7 +53,8 @@ def gradient_flow(
     net : DiagonalNetwork or another network
         The start.
     X : array_like, shape (n_samples, n_features)
-        One sample per row. Any real dtype and memory order; never written to.
+        One sample per row. Any real dtype and memory order; never written to. For a `MatrixFactorization`:
+        `Observations`, or matrices, (n_samples, n_rows, n_columns).
     y : array_like, shape (n_samples,), or a pair of them
         Targets; a tuple of two arrays is their high and low parts, whose sum they are.
     t : array_like, shape (n_times,), optional
@@ -163,7 +164,7 @@ def gradient_flow(
     """
     start = network("net", net)
     precision = check.precision(precision)
-    X, y, y_low = data(X, y, start.n_features)
+    X, y, y_low = data(start._observed(X), y, start.n_features)
     unit = _unit(start, check.choice("time_unit", time_unit, TIME_UNITS))
     times = None if t is None else check.times(t)
     rtol, tol = check.rtol(rtol, precision), check.tol(tol, precision)

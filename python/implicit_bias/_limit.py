@@ -77,7 +77,7 @@ def limit(
     """
     start = network("net", net)
     options = _options(tol, bounds, precision, n_jobs)
-    X, y, low = data(X, y, start.n_features)
+    X, y, low = data(start._observed(X), y, start.n_features)
     return start._limit(X, y, _with_digits(options, precision, low))
 
 
@@ -143,7 +143,7 @@ def limit_path(
         if network(f"nets[{k}]", net).n_features != n_features:
             raise ValueError(f"nets[{k}] must have {n_features} features, as nets[0] has: got {net.n_features}")
     options = _options(tol, bounds, precision, n_jobs)
-    X, y, low = data(X, y, n_features)
+    X, y, low = data(starts[0]._observed(X), y, n_features)
     return starts[0]._limit_path(starts, X, y, _with_digits(options, precision, low))
 
 
@@ -199,7 +199,7 @@ def check_kkt(
     False
     """
     start = network("net", net)
-    X, y, y_low = data(X, y, start.n_features)
+    X, y, y_low = data(start._observed(X), y, start.n_features)
     beta, beta_low = vector_parts("beta", beta, X.shape[1], "one coefficient for every column of X")
     low = (y_low, beta_low) if check.precision(precision) == "double-double" else None
     return start._check_kkt(X, y, beta, check.jobs(n_jobs), low)

@@ -69,6 +69,14 @@ class Network(ABC):
     def _log_scale(self) -> float:
         """Logarithm of the scale, for times in units of ln(1/scale); a ValueError where there is none."""
 
+    def _observed(self, X: object) -> object:
+        """`X` as an array, one sample a row, where a model has other forms of it."""
+        return X
+
+    def _matrix(self, beta: Array) -> Array:
+        """Rows of β as the matrices that they are; a ValueError where they are none."""
+        raise ValueError(f"matrix is of a MatrixFactorization: got a {type(self).__name__}, whose predictor is `beta`")
+
     @abstractmethod
     def _check_method(self, method: str) -> None:
         """A ValueError where this start cannot be integrated in that way."""

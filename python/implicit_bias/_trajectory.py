@@ -123,6 +123,23 @@ class Flow:
         return to_mpmath(found, (lows | (self.observables_low or {})).get(name))
 
     @property
+    def matrix(self) -> Array:
+        r"""The matrices along the flow of a `MatrixFactorization`, a view of `beta`.
+
+        .. math:: M(t) = U(t) V(t)^\top
+
+        Returns
+        -------
+        ndarray, shape (n_times, n_rows, n_columns)
+
+        Raises
+        ------
+        ValueError
+            If the flow is that of another network.
+        """
+        return self._net._matrix(self.beta)
+
+    @property
     def parameters(self) -> Any:
         r"""The weights along the flow, computed on every access.
 

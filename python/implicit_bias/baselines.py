@@ -1,12 +1,17 @@
-"""The two ends that implicit bias interpolates between: the minimum ℓ2 and the minimum ℓ1 interpolator."""
+"""The two ends that implicit bias interpolates between: the minimum ℓ2 and the minimum ℓ1 interpolator.
+
+Of matrices the second is the one of least nuclear norm.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _validate as check
+from ._nuclear_norm import NuclearNorm, solve
+from ._observations import Observations
 from ._validate import Array
 
-__all__ = ["basis_pursuit", "min_l2_norm"]
+__all__ = ["NuclearNorm", "basis_pursuit", "min_l2_norm", "min_nuclear_norm"]
 
 #: Coefficients that the linear program is asked for: the ends of binary64 are no unit to measure others in.
 MEASURABLE = (1e-290, 1e290)
@@ -114,3 +119,45 @@ def basis_pursuit(X: ArrayLike, y: ArrayLike) -> Array:
     polished[support] = np.linalg.lstsq(scaled[:, support], target)[0]
     residual, polished_residual = (np.abs(target - scaled @ b).max() for b in (beta, polished))
     return np.asarray(unit * (polished if polished_residual <= residual else beta))
+
+
+def min_nuclear_norm(X: ArrayLike | Observations, y: ArrayLike) -> NuclearNorm:
+    r"""Matrix of least nuclear norm among those that fit the data, with a proof of how close it is.
+
+    .. math:: \operatorname{argmin} \|M\|_* \quad\text{subject to}\quad \langle X_n, M\rangle = y_n
+
+    What a `MatrixFactorization` of vanishing start tends to where the observations commute [1]_. Solved as a
+    semidefinite program by Clarabel (extra "convex"); a feasible point of the dual bounds the least norm from below.
+
+    Parameters
+    ----------
+    X : Observations, or array_like of shape (n_samples, n_rows, n_columns)
+        What is observed.
+    y : array_like, shape (n_samples,)
+        Targets, in the range of X.
+
+    Returns
+    -------
+    NuclearNorm
+        The matrix, its norm, the multipliers that prove it, and the gap between them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of the wrong shape or not finite, or no matrix fits the data.
+    ImportError
+        If Clarabel is missing.
+
+    References
+    ----------
+    .. [1] Gunasekar et al., "Implicit Regularization in Matrix Factorization", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import implicit_bias as ib
+    >>> seen = ib.Observations([0, 0, 1], [0, 1, 0], (2, 2))
+    >>> found = ib.baselines.min_nuclear_norm(seen, [1.0, 2.0, 2.0])
+    >>> round(found.value, 6), found.gap < 1e-6
+    (4.0, True)
+    """
+    return solve(X, y)

@@ -7,6 +7,7 @@ pub mod fully_connected;
 mod invalid;
 mod kept;
 pub mod leaky_relu;
+pub mod matrix_factorization;
 mod monitor;
 mod neurons;
 mod numbers;

@@ -11,6 +11,7 @@ mod fully_connected;
 mod interrupt;
 mod leaky_relu;
 mod limit;
+mod matrix_factorization;
 mod neuron_limit;
 mod pools;
 mod potential;
@@ -38,6 +39,8 @@ mod _core {
     use super::leaky_relu::{leaky_relu_end, leaky_relu_flow, leaky_relu_parameters};
     #[pymodule_export]
     use super::limit::{diagonal_check_kkt, diagonal_limit, diagonal_limit_path};
+    #[pymodule_export]
+    use super::matrix_factorization::matrix_factorization_flow;
     #[pymodule_export]
     use super::neuron_limit::{
         neuron_check_kkt, neuron_limit, neuron_start, neuron_start_from_scale_shape, neuron_weights,

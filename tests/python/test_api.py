@@ -75,6 +75,8 @@ def test_the_public_names_are_these():
         "ConservedQuantities",
         "DiagonalNetwork",
         "Event",
+        "FactorBalance",
+        "Factors",
         "Flow",
         "FlowInterrupted",
         "FlowProgress",
@@ -85,8 +87,10 @@ def test_the_public_names_are_these():
         "LeakyReLUNetwork",
         "Limit",
         "LimitPath",
+        "MatrixFactorization",
         "NeuronParameters",
         "NeuronPotential",
+        "Observations",
         "Parameters",
         "SaddleToSaddle",
         "ScaleToL1",
@@ -116,7 +120,7 @@ def test_the_public_names_are_these():
         *("q_diagonal", "dq_diagonal", "d2q_diagonal"),
         *("q_neuron", "dq_neuron", "d2q_neuron"),
     }
-    assert set(ib.baselines.__all__) == {"min_l2_norm", "basis_pursuit"}
+    assert set(ib.baselines.__all__) == {"NuclearNorm", "min_l2_norm", "min_nuclear_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
     assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "regime_map", "shape_and_scale"}
     assert set(ib.warp.__all__) == {

@@ -762,6 +762,29 @@ def a_tangent_kernel_is_symmetric_and_what_is_made_of_it_is_numbers_or_says_why_
 # --------------------------------------------------------------------------------------------------------- all of them
 
 
+@law(
+    "MatrixFactorization", "MatrixFactorization.symmetric", examples=60,
+    seed=st.integers(0, 2**32), shape=st.sampled_from([(1, 1), (2, 3), (3, 3)]), width=st.sampled_from([1, 2, 9]),
+    n=st.integers(1, 7), log_magnitude=st.sampled_from([0.0, -5.0, -300.0, -400.0, -1e6, 3.0, 300.0]),
+    symmetric=st.booleans(), unit=st.sampled_from([1.0, 1e-150, 1e150]),
+    times=st.sampled_from([None, [0.0], [1e-300, 1.0, 1e10], [1e300]]),
+)  # fmt: skip
+def a_factorization_has_a_flow_of_numbers_or_says_why_not(seed, shape, width, n, log_magnitude, symmetric, unit, times):
+    random = np.random.default_rng(seed)
+    U, V = random.standard_normal((shape[0], width)), random.standard_normal((shape[1], width))
+    X, y = random.standard_normal((n, *shape)), unit * random.standard_normal(n)
+    if symmetric and shape[0] == shape[1]:
+        net = ib.MatrixFactorization.symmetric(U, log_magnitude)
+    else:
+        net = ib.MatrixFactorization(U, V, log_magnitude)
+    flow = refused(ib.gradient_flow, net, X, y, times, max_seconds=1.0)
+    if flow is not None:
+        assert np.isfinite(flow.beta).all()
+        assert flow.matrix.shape == (flow.t.size, *shape)
+        assert (np.diff(flow.t) > 0.0).all()
+        assert not np.isnan(flow.loss).any()
+
+
 def public_names():
     """Every public function, class, method and property, by its dotted name."""
     for name in ib.__all__:
@@ -791,11 +814,13 @@ ELSEWHERE_NAMES = {
 
 
 #: What has a file of tests of its own: test_warp, test_neuron_potential, test_saddles,
-#: test_fully_connected, test_leaky_relu.
+#: test_fully_connected, test_leaky_relu, test_matrix_factorization.
 ELSEWHERE_GROUPS = (
     "warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron",
     "saddle_to_saddle", "scale_to_l1", "SaddleToSaddle", "ScaleToL1",
     "FullyConnectedNetwork", "LeakyReLU", "NeuronParameters", "Balancedness",
+    "MatrixFactorization", "Observations", "Factor", "Flow.matrix",
+    "baselines.NuclearNorm", "baselines.min_nuclear_norm",
 )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ mod shown;
 mod span;
 mod split;
 mod stopping;
-mod units;
+pub(in crate::flow) mod units;
 mod weights_of_error;
 
 #[cfg(test)]

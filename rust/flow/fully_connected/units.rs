@@ -8,16 +8,16 @@ const LARGEST: f64 = 200.0;
 
 /// Exponents of the units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Units {
+pub(in crate::flow) struct Units {
     /// Of the data.
-    pub(super) data: i32,
+    pub(in crate::flow) data: i32,
     /// Of the weights.
-    pub(super) weights: i32,
+    pub(in crate::flow) weights: i32,
 }
 
 impl Units {
     /// For data and targets of these largest magnitudes, and weights of this logarithm.
-    pub(super) fn of(data: f64, targets: f64, log_weights: f64) -> Self {
+    pub(in crate::flow) fn of(data: f64, targets: f64, log_weights: f64) -> Self {
         let data = exponent(data);
         let of_targets = if targets > 0.0 { (exponent(targets) - data).div_euclid(2) } else { 0 };
         let natural = log_weights / core::f64::consts::LN_2;
@@ -30,23 +30,23 @@ impl Units {
     }
 
     /// Exponent of the unit of y.
-    pub(super) fn targets(self) -> i32 {
+    pub(in crate::flow) fn targets(self) -> i32 {
         2 * self.weights + self.data
     }
 
     /// Exponent of the unit of β.
-    pub(super) fn predictor(self) -> i32 {
+    pub(in crate::flow) fn predictor(self) -> i32 {
         2 * self.weights
     }
 
     /// Times of the run are those of the flow times this power of two.
-    pub(super) fn time(self) -> i32 {
+    pub(in crate::flow) fn time(self) -> i32 {
         2 * (self.weights + self.data)
     }
 }
 
 /// `value · 2^e`; 0 where it underflows, infinite where it overflows.
-pub(super) fn times_power(value: f64, e: i32) -> f64 {
+pub(in crate::flow) fn times_power(value: f64, e: i32) -> f64 {
     let (mut value, mut left) = (value, e.clamp(-5000, 5000));
     while left != 0 {
         let part = left.clamp(-1000, 1000);
@@ -57,7 +57,7 @@ pub(super) fn times_power(value: f64, e: i32) -> f64 {
 }
 
 /// The same for many.
-pub(super) fn multiply_by_power(values: &mut [f64], e: i32) {
+pub(in crate::flow) fn multiply_by_power(values: &mut [f64], e: i32) {
     if (-1000..=1000).contains(&e) {
         let power = 2.0_f64.powi(e);
         for value in values {
@@ -71,7 +71,7 @@ pub(super) fn multiply_by_power(values: &mut [f64], e: i32) {
 }
 
 /// `⌊log₂ v⌋` of a positive finite number, 0 for 0.
-pub(super) fn exponent(v: f64) -> i32 {
+pub(in crate::flow) fn exponent(v: f64) -> i32 {
     if v == 0.0 {
         return 0;
     }
@@ -82,6 +82,6 @@ pub(super) fn exponent(v: f64) -> i32 {
 }
 
 /// `max|v|`.
-pub(super) fn peak(v: &[f64]) -> f64 {
+pub(in crate::flow) fn peak(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |peak: f64, v| peak.max(v.abs()))
 }
