@@ -24,7 +24,7 @@ pub enum Precision {
     /// Binary64: sixteen digits.
     #[default]
     Double,
-    /// Two of them, high and low: thirty-one digits. Diagonal networks, and not in their raw weights.
+    /// Two of them, high and low: thirty-one digits. Not in raw weights, and not for every model.
     DoubleDouble,
 }
 
