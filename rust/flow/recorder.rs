@@ -272,7 +272,7 @@ impl<'p, 'i, R: Numbers> Recorder<'p, 'i, R> {
         // A run whose rows end early, at a number that binary64 cannot hold, has not come to any other end.
         let status = if self.overflown { Status::StepTooSmall } else { status };
         let (monitor, residual) = (self.budget.monitor, self.residual);
-        let flow = Flow { status, stats, events, ..self.into_columns() };
+        let flow = Flow { events, status, stats, ..self.into_columns() };
         arrived(monitor, &flow, residual);
         flow
     }
@@ -284,8 +284,8 @@ impl<'p, 'i, R: Numbers> Recorder<'p, 'i, R> {
         let (states, states_low) = R::into_parts(states);
         let (observables, lows): (_, Vec<_>) = self.columns.into_values().into_iter().map(R::into_parts).unzip();
         let observables_low = if R::HAS_LOW { lows } else { Vec::new() };
-        let highs = Flow { times, loss, beta, states, observables, ..Flow::empty() };
-        Flow { loss_low, beta_low, states_low, observables_low, ..highs }
+        let highs = Flow { times, beta, loss, observables, states, ..Flow::empty() };
+        Flow { beta_low, loss_low, observables_low, states_low, ..highs }
     }
 
     /// Rows at times chosen now, the last one the end of the run; fewer of them for somebody who does not want to wait.

@@ -79,7 +79,9 @@ pub(super) fn exactly(neurons: &Neurons<'_>, d: usize) -> Option<Divergence<Doub
     // Of one neuron δ = (|a| − ‖w‖)(|a| + ‖w‖); of a balanced network 0.
     let inner = if a.len() == 1 { norm(w.iter().copied()) } else { outer };
     let delta = (outer - inner) * unit * ((outer + inner) * unit);
-    start.iter_mut().for_each(|beta| *beta = *beta * unit * unit);
+    for beta in &mut start {
+        *beta = *beta * unit * unit;
+    }
     let potential = NeuronPotential { delta, linear: None };
     Some(Box::new(move |beta| potential.bregman(beta, &start)))
 }

@@ -8,7 +8,7 @@
 //! 3. S from both of them in double-double: a diagonal σ in double-double, and `F = S − diag σ`, which is `ε σ₁` and needs
 //!    no more than binary64. A right-hand side costs two products with F more than one in the modes themselves.
 //!
-//! The alternative `W = W(0) + MᵀX` (THEORY §4) needs no basis, but K = XXᵀ in double-double: its small eigenvalues keep no
+//! The alternative `W = W(0) + MᵀX` (THEORY §4) needs no basis, but `X Xᵀ` in double-double: its small eigenvalues keep no
 //! more than 31 digits less those of the square of the condition, and each right-hand side two products in double-double.
 //!
 //! Directions in which data of binary64 are 0 to their last place have modes, too: they take 10^32 time scales to go.

@@ -109,9 +109,8 @@ fn reached(modes: &Modes<DoubleDouble>) -> Vec<DoubleDouble> {
 
 /// The neurons `a`, `w` (m × d), as few of them as there can be.
 fn fold(basis: &ExactBasis, a: &[DoubleDouble], w: &Split, keep: bool) -> Folded<DoubleDouble> {
-    let (rank, d, m) = (basis.v.count(), basis.v.width(), a.len());
-    let width = 1 + rank;
-    let mut z = Vec::with_capacity(m * width);
+    let (rank, m) = (basis.v.count(), a.len());
+    let mut z = Vec::with_capacity(m * (1 + rank));
     let mut c = vec![DoubleDouble::ZERO; rank];
     for (i, a) in a.iter().enumerate() {
         if rank > 0 {
@@ -120,10 +119,16 @@ fn fold(basis: &ExactBasis, a: &[DoubleDouble], w: &Split, keep: bool) -> Folded
         z.push(*a);
         z.extend_from_slice(&c);
     }
-    if m <= width {
+    if m <= 1 + rank {
         let outside = without_span(basis, (0..m).flat_map(|i| w.row(i)).collect(), &z);
         return Folded { z, outside, m, rotation: Rotation::Identity };
     }
+    turned(basis, &z, w, keep)
+}
+
+/// More neurons `[a_i c_i]` than can differ: `Z P = Q R`, of which the rows of `R Pᵀ` are left.
+fn turned(basis: &ExactBasis, z: &[DoubleDouble], w: &Split, keep: bool) -> Folded<DoubleDouble> {
+    let (width, m, d) = (1 + basis.v.count(), w.count(), w.width());
     let columns = (0..m * width).map(|k| z[k % m * width + k / m]).collect();
     let qr = ExactQr::of(columns, m, true);
     // Of dependent columns only so many neurons are left; those that are 0 never move.
