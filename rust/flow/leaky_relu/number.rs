@@ -31,6 +31,8 @@ pub(super) trait Number: Numbers {
     const SAME_ROOT: f64;
     /// `log₂` of the share of y at which f begins to count.
     const UNSEEN: f64;
+    /// In units of the tolerance of the weights, that of the residual relative to itself: its error decays with it.
+    const RESIDUAL: f64;
     /// Most secant steps in search of an event on states as accurate as steps. They begin with the digits of the dense
     /// output and gain three each.
     const REFINEMENTS: usize;
@@ -62,6 +64,7 @@ impl Number for f64 {
     const TOGETHER: f64 = 1e-12;
     const SAME_ROOT: f64 = 1e-13;
     const UNSEEN: f64 = -60.0;
+    const RESIDUAL: f64 = 30.0;
     const REFINEMENTS: usize = 5;
     const RESTS: (f64, f64, f64) = (1e-9, 1e-10, 1e-9);
 
@@ -102,6 +105,9 @@ impl Number for DoubleDouble {
     const TOGETHER: f64 = 1e-28;
     const SAME_ROOT: f64 = 1e-28;
     const UNSEEN: f64 = -112.0;
+    /// With eleven stages the estimate of a step may be 10^12 tolerances (of a smooth step it is the square root of the
+    /// error). Late in a flow, where its fastest mode has died out inside of a step, it is the error.
+    const RESIDUAL: f64 = 0.3;
     const REFINEMENTS: usize = 20;
     const RESTS: (f64, f64, f64) = (4e-25, 4e-26, 1e-9);
 

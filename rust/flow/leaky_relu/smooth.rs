@@ -16,8 +16,6 @@ use crate::real::Real;
 /// of the other weight: `a` feeds on `w` and `w` on `a`, so a weight far below both is forgotten at once.
 const PAST: f64 = 1e-3;
 const OTHER: f64 = 1e-6;
-/// The residual is resolved that much more coarsely than the weights: its error decays with it.
-const RESIDUAL: f64 = 30.0;
 /// In units of its round-off, an error of a residual that no shorter step would make smaller.
 const UNRESOLVED: f64 = 8.0;
 /// Roundings of a residual, in units of the last place of the sum of its terms.
@@ -171,7 +169,7 @@ impl<R: Number> System<R> for Smooth<'_, R> {
                 *sum += weight * (norm_of.sigma[i * span.n + n].abs() + self.pieces[i].slopes[n] * span.norms[n] * w);
             }
         }
-        norm_of.residual = RESIDUAL * norm_of.rtol * peak(&work.residual);
+        norm_of.residual = R::RESIDUAL * norm_of.rtol * peak(&work.residual);
     }
 
     fn error_norm(&mut self, e: &[f64]) -> f64 {
