@@ -15,11 +15,13 @@
 
 mod divergence;
 mod scaled;
+mod start;
 
 #[cfg(test)]
 mod tests;
 
 pub use scaled::DepthPotential;
+pub use start::TiedStart;
 
 use crate::real::{DoubleDouble, Real, Scaled};
 

@@ -14,7 +14,7 @@ mod exponential;
 mod relative_entropy;
 mod start;
 
-pub use depth::{Depth, DepthPotential};
+pub use depth::{Arc, Depth, DepthPotential, TiedStart};
 pub use diagonal::HyperbolicEntropy;
 pub(crate) use start::asinh_of_twice_quotient;
 pub use start::{Start, Weights};

@@ -67,7 +67,7 @@ impl<'p, 'i, R: Number> Watch<'p, 'i, R> {
             Plan::Automatic { .. } => table.push(&flow.reference, &[0.0], &start),
         }
         let mut watch = Self { table, stopping, plan, budget, way, verdict: None };
-        watch.verdict = watch.stopping.judge(&flow.here.beta, &flow.here.residual);
+        watch.verdict = watch.stopping.judge(&flow.here.beta, &flow.here.residual, flow.amplification());
         watch
     }
 
@@ -232,7 +232,7 @@ impl<'a, R: Number> Observer<R, DualFlow<'a, R>> for Watch<'_, '_, R> {
         };
         let (time, steps) = (self.table.time(step.t_new.to_f64()), step.stats().accepted);
         self.budget.monitor.progress(Progress { time, residual, steps, fraction });
-        self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual);
+        self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual, flow.amplification());
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }
 

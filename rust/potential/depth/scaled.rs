@@ -5,7 +5,7 @@
 
 use super::divergence;
 use super::{Arc, Depth};
-use crate::real::{DoubleDouble, Real, Scaled};
+use crate::real::{DoubleDouble, Scaled};
 
 /// The potential of a coordinate that starts at `u± = e^{log_start}`.
 #[derive(Clone, Copy, Debug)]
