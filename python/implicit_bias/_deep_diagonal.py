@@ -52,8 +52,8 @@ class DeepDiagonalNetwork(Network):
 
     .. math:: f(x) = \langle\beta, x\rangle, \qquad \beta = u_+^D - u_-^D, \qquad u_\pm(0) = \alpha w
 
-    Gradient flow on :math:`u_\pm` ends, among all predictors that fit the data, at the one that minimises `DepthPotential`
-    [1]_: near the minimum of a weighted ℓ2 norm for large :math:`\alpha`, of :math:`\sum_i w_i^{2-D}|\beta_i|` as
+    Gradient flow on :math:`u_\pm` ends, among all predictors that fit the data, at the one that minimises
+    `DepthPotential` [1]_: near the minimum of a weighted ℓ2 norm for large :math:`\alpha`, of :math:`\sum_i w_i^{2-D}|\beta_i|` as
     :math:`\alpha \to 0`. Made by `from_scale`.
 
     Attributes
@@ -64,6 +64,8 @@ class DeepDiagonalNetwork(Network):
         As given.
     weights : float or ndarray
         As given.
+    start : DepthStart
+        What the core takes: a private type, the logarithms of the weights at time 0.
 
     See Also
     --------
@@ -180,6 +182,7 @@ class DeepDiagonalNetwork(Network):
         Returns
         -------
         DepthPotential
+            Its value at 0 is 0, where the flow starts.
 
         Examples
         --------

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core, _depth_start
@@ -22,8 +21,8 @@ class DepthPotential:
               q_D(x) = \int_0^x h_D^{-1}, \qquad
               h_D(z) = (1-z)^{-\frac{D}{D-2}} - (1+z)^{-\frac{D}{D-2}}
 
-    for :math:`\beta = u_+^D - u_-^D` that starts at :math:`u_\pm = \alpha w` [1]_; :math:`h_2(z) = 2\sinh z`. It goes from
-    a weighted ℓ2 norm for :math:`\alpha \to \infty` to a weighted ℓ1 norm for :math:`\alpha \to 0`, the faster the
+    for :math:`\beta = u_+^D - u_-^D` that starts at :math:`u_\pm = \alpha w` [1]_; :math:`h_2(z) = 2\sinh z`. It goes
+    from a weighted ℓ2 norm for :math:`\alpha \to \infty` to a weighted ℓ1 norm for :math:`\alpha \to 0`, the faster the
     deeper: polynomially, where depth 2 takes logarithms.
 
     Parameters
@@ -33,7 +32,7 @@ class DepthPotential:
     scale : float, optional
         :math:`\alpha > 0`. Exactly one of `scale` and `log_scale` must be given.
     weights : float or array_like of shape (n_features,), default 1.0
-        :math:`w > 0`. For unequal weights the factor of :math:`q_D` is the square of :math:`\alpha w_i`, at every depth.
+        :math:`w > 0`. For unequal weights the factor of :math:`q_D` is the square of :math:`\alpha w_i`, whatever D.
     log_scale : float, optional
         :math:`\ln\alpha`, at most 1e12 in absolute value.
     precision : {"double", "double-double"}, default "double"
@@ -44,6 +43,8 @@ class DepthPotential:
     ----------
     depth : int
         As given.
+    start : DepthStart
+        What the core takes: a private type, the logarithms of the weights at time 0.
 
     Raises
     ------

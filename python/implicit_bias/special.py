@@ -11,7 +11,8 @@ The potential of one linear neuron as a function of the norm of the predictor, w
 
 .. math:: q_\delta'(x) = \tfrac32\sqrt{\sqrt{x^2 + \delta^2/4} - \delta/2}, \qquad q_\delta(0) = 0
 
-The potential of one coefficient of a tied diagonal network of depth D, in units of its start, and its derivative's inverse:
+The potential of one coefficient of a tied diagonal network of depth D, in units of its start, and the inverse of
+its derivative:
 
 .. math:: q_D(x) = \int_0^x h_D^{-1}, \qquad h_D(z) = (1-z)^{-\frac{D}{D-2}} - (1+z)^{-\frac{D}{D-2}}, \qquad
           h_2(z) = 2\sinh z

@@ -1,11 +1,11 @@
-r"""What theorems say in advance: how small or large a start has to be, and what explicit regularisation would do instead.
+r"""What theorems say in advance: how small or large a start has to be, and what explicit regularisation would do.
 
 .. math:: \alpha \le \min\Bigl\{\bigl(2(1+\varepsilon)\|\beta^*_1\|_1\bigr)^{-\frac{2+\varepsilon}{2\varepsilon}},
                                 e^{-d/(\varepsilon\|\beta^*_1\|_1)}\Bigr\}, \qquad
           \alpha \ge \sqrt{2(1+\varepsilon)(1+2/\varepsilon)\,\|\beta^*_2\|_2}
 
-make the limit of gradient flow on a tied diagonal network of depth 2 a minimum of the ℓ1 (of the ℓ2) norm to a factor of
-:math:`1+\varepsilon`.
+make the limit of gradient flow on a tied diagonal network of depth 2 a minimum of the ℓ1 (of the ℓ2) norm to a factor
+of :math:`1+\varepsilon`.
 """
 
 import math
@@ -49,6 +49,7 @@ def scale_for_l1(eps: float, X: ArrayLike, y: ArrayLike, *, log: bool = False) -
     Returns
     -------
     float
+        In the convention of `DeepDiagonalNetwork`.
 
     Raises
     ------
@@ -96,6 +97,7 @@ def scale_for_l2(eps: float, X: ArrayLike, y: ArrayLike, *, log: bool = False) -
     Returns
     -------
     float
+        In the convention of `DeepDiagonalNetwork`.
 
     Raises
     ------
@@ -123,10 +125,10 @@ def explicit_distance(z: ArrayLike) -> Any:
 
     .. math:: r(z) = \min_{a^2 - b^2 = z} (a-1)^2 + (b-1)^2
 
-    the smaller of the two real roots u of :math:`u^4 - 6u^3 + (12-2z^2)u^2 - (8+10z^2)u + z^2 + z^4` [1]_ (the paper says
-    that there is one). With the multiplier :math:`\lambda` of the constraint :math:`a = 1/(1-\lambda)`,
-    :math:`b = 1/(1+\lambda)`, so that :math:`z = h_4(\lambda)` and :math:`r = q_4`: what gradient flow on a network of depth
-    4 minimises is the distance that the weights of one of depth 2 travel. All digits count, everywhere.
+    the smaller of the two real roots u of :math:`u^4 - 6u^3 + (12-2z^2)u^2 - (8+10z^2)u + z^2 + z^4` [1]_ (the paper
+    says that there is one). With the multiplier :math:`\lambda` of the constraint :math:`a = 1/(1-\lambda)`,
+    :math:`b = 1/(1+\lambda)`, so that :math:`z = h_4(\lambda)` and :math:`r = q_4`: what gradient flow on a network of
+    depth 4 minimises is the distance that the weights of one of depth 2 travel. All digits count, everywhere.
 
     Parameters
     ----------
@@ -182,6 +184,7 @@ def explicit_regularizer(
     Returns
     -------
     float
+        Non-negative, 0 at 0.
 
     Raises
     ------
@@ -221,8 +224,8 @@ def min_explicit_regularizer(
 
     .. math:: \operatorname{argmin}_{X\beta = y} R(\beta)
 
-    `R` is the `explicit_regularizer`. By :math:`r = q_4` it is the limit of gradient flow on a network of depth 4, scale
-    :math:`\sqrt\alpha` and the same weights, for data and predictor in units of :math:`w^2`; found as that.
+    `R` is the `explicit_regularizer`. By :math:`r = q_4` it is the limit of gradient flow on a network of depth 4,
+    scale :math:`\sqrt\alpha` and the same weights, for data and predictor in units of :math:`w^2`; found as that.
 
     Parameters
     ----------
@@ -240,6 +243,7 @@ def min_explicit_regularizer(
     Returns
     -------
     ndarray, shape (n_features,)
+        It fits the data as well as any can.
 
     Raises
     ------

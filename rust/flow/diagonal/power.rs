@@ -15,7 +15,8 @@ pub(super) struct Power {
     /// `U^{1/4}`: `U` may be 1e-900 where `U a^{−e}` is 1.
     root: Vec<f64>,
     cost: Vec<DoubleDouble>,
-    /// `a₊` and `a₋` at the reference.
+    /// `z = cG`, `a₊` and `a₋` at the reference.
+    z: Vec<DoubleDouble>,
     rising: Vec<DoubleDouble>,
     falling: Vec<DoubleDouble>,
 }
@@ -31,6 +32,7 @@ impl Power {
             root: logs.iter().map(|log| log.mul_f64(0.25).exp().to_f64()).collect(),
             log_unit: logs.iter().map(|log| log.to_f64()).collect(),
             cost: log_start.iter().map(|log| log.mul_f64(d - 2.0).exp() * factor).collect(),
+            z: vec![DoubleDouble::ZERO; log_start.len()],
             rising: vec![DoubleDouble::ONE; log_start.len()],
             falling: vec![DoubleDouble::ONE; log_start.len()],
         }
@@ -40,6 +42,7 @@ impl Power {
     pub(super) fn refresh(&mut self, g: &[DoubleDouble]) {
         for (i, g) in g.iter().enumerate() {
             let z = self.cost[i] * *g;
+            self.z[i] = z;
             self.rising[i] = DoubleDouble::ONE - z;
             self.falling[i] = DoubleDouble::ONE + z;
         }
@@ -47,12 +50,13 @@ impl Power {
 
     /// `a₊`, `a₋` after a shift of `2G`.
     fn arcs(&self, i: usize, shift: f64) -> (f64, f64) {
-        let move_by = 0.5 * self.cost[i].high * shift;
-        let after = |a: DoubleDouble, by: f64| {
-            let (sum, error) = two_sum(a.high, by);
-            sum + (error + a.low)
-        };
-        (after(self.rising[i], -move_by), after(self.falling[i], move_by))
+        let by = 0.5 * self.cost[i].high * shift;
+        (after(self.rising[i], -by), after(self.falling[i], by))
+    }
+
+    /// `z` after it: where the start is large, `1 ∓ z` have lost it.
+    fn dual(&self, i: usize, shift: f64) -> f64 {
+        after(self.z[i], 0.5 * self.cost[i].high * shift)
     }
 
     /// β and S at shifts of `2G`, from coordinate `start` on, times `e^lift`; not finite outside of the domain.
@@ -61,17 +65,18 @@ impl Power {
         for (k, ((shift, beta), slope)) in shift.iter().zip(beta).zip(slope).enumerate() {
             let i = start + k;
             let (rising, falling) = self.arcs(i, *shift);
-            let (near, far) = if rising <= falling { (rising, falling) } else { (falling, rising) };
+            let z = self.dual(i, *shift);
+            let up = z >= 0.0;
+            let (near, far) = if up { (rising, falling) } else { (falling, rising) };
             if !(near > 0.0) {
                 (*beta, *slope) = (f64::INFINITY, f64::INFINITY);
                 continue;
             }
-            // far − near = 2|z| is exact enough where it is small: both are sums of 1 and the same number.
-            let gap = e * ((far - near) / near).ln_1p();
+            let gap = e * (2.0 * z.abs() / near).ln_1p();
             let fourth = lift * self.root[i] * near.powf(-0.25 * e);
             let power = (fourth * fourth) * (fourth * fourth);
             let size = -(-gap).exp_m1() * power;
-            *beta = if rising <= falling { size } else { -size };
+            *beta = if up { size } else { -size };
             *slope = self.cost[i].high * e * power * (1.0 + (-gap).exp() * (near / far)) / near;
         }
     }
@@ -102,4 +107,10 @@ impl Power {
             most.max(self.e * beta.abs() / largest / rising.min(falling))
         })
     }
+}
+
+/// `a + by`, rounded once.
+fn after(a: DoubleDouble, by: f64) -> f64 {
+    let (sum, error) = two_sum(a.high, by);
+    sum + (error + a.low)
 }

@@ -97,12 +97,18 @@ impl Evidence<'_> {
                 *along += w * inner;
             }
         }
+        let off = self.column_errors(error);
+        let rounding = 8.0 * (m * m) as f64 * f64::UNIT_ROUNDOFF * kernel.cholesky.scaled_trace().sqrt();
         for i in 0..d {
             // ½ ln(S_i ω_i²): what `s_i/ω_i` is divided by, and `λ` has been divided by `e^shift`.
             let log = 0.5 * self.point.log_slope[i] + self.log_reach(i);
             let unit = (shift - log).exp() / (1.0 - noise.arc[i]) * OUTWARD;
-            let s = grow * (tau[i].sqrt() + 1e-15);
-            along[i] = unit * ((1.0 + 2.0 * theta) * along[i].abs() + 2.0 * theta * s * size + s * blurred);
+            // Solving with L, of condition √trace at most, and what the column was off by before.
+            let length = norm((0..m).map(|b| columns[b * d + i]));
+            let doubt = rounding * length + off[i];
+            let s = grow * (tau[i].sqrt() + doubt);
+            let along_error = (2.0 * theta * s + doubt) * size + s * blurred;
+            along[i] = unit * ((1.0 + 2.0 * theta) * along[i].abs() + along_error);
             tau[i] = unit * s;
         }
         let movement = movement(&tau, &along, lambda, self.law.e)?;
@@ -155,7 +161,9 @@ impl Evidence<'_> {
             arc[i] = (of_z.ln() - point.arcs[i].a.ln().high).exp();
         }
         for i in &self.basis.columns {
-            arc[*i] = 4.0 * U;
+            // Chosen, and kept to the last place of whichever is the smaller.
+            let inner = point.arcs[*i].is_inner();
+            arc[*i] = 4.0 * U * if inner { 2.0 * point.arcs[*i].z.abs().value().high } else { 1.0 };
         }
         if arc.iter().any(|q| !(*q < 0.5)) {
             return None;
@@ -222,27 +230,27 @@ impl Evidence<'_> {
         (found, blur.collect())
     }
 
+    /// What the columns in the metric are off by: T is `V X` for an inverse V that is off by `error` of its rows, the rows of
+    /// T by as much of the largest entries of their columns, measured in the slopes of their own.
+    fn column_errors(&self, error: f64) -> Vec<f64> {
+        let (m, d) = (self.basis.columns.len(), self.rows.d());
+        let relative = error + 4.0 * m as f64 * f64::UNIT_ROUNDOFF;
+        let each = |i: usize| {
+            let most = (0..m).map(|b| self.basis.table[b * d + i].abs()).fold(0.0, f64::max);
+            let scale = |b: &usize| (0.5 * (self.point.log_slope[i] - self.point.log_slope[*b])).exp();
+            relative * most * norm(self.basis.columns.iter().map(scale))
+        };
+        let mut off: Vec<f64> = (0..d).map(each).collect();
+        self.basis.columns.iter().for_each(|i| off[*i] = 0.0);
+        off
+    }
+
     /// Relative error of the factored kernel, which is at least the identity: what the table is off by, both ways, and what
     /// forming and factoring it rounds.
     fn factor_error(&self, kernel: &Kernel, error: f64) -> Option<f64> {
         let (m, d) = (self.basis.columns.len(), self.rows.d());
         let square: f64 = kernel.scaled.iter().map(|t| t * t).sum();
-        // T is V X for an inverse V that is off by `error` of its rows: the rows of T by as much of the largest entries of
-        // their columns, measured in the slopes of their own.
-        let mut off = 0.0;
-        for i in 0..d {
-            let column = (0..m).map(|b| self.basis.table[b * d + i].abs());
-            let most = column.fold(0.0, f64::max);
-            if most == 0.0 {
-                continue;
-            }
-            for b in &self.basis.columns {
-                let scale = (0.5 * (self.point.log_slope[i] - self.point.log_slope[*b])).exp();
-                let entry = scale * most * (error + 4.0 * m as f64 * f64::UNIT_ROUNDOFF);
-                off += entry * entry;
-            }
-        }
-        let off = off.sqrt();
+        let off = norm(self.column_errors(error).into_iter());
         let table = 2.0 * off * square.sqrt() + off * off;
         let arithmetic = (d as f64 + 3.0 * m as f64 + 10.0) * f64::UNIT_ROUNDOFF * (square + m as f64);
         let found = table + arithmetic;

@@ -7,6 +7,7 @@ use crate::potential::TiedStart;
 use crate::real::{DoubleDouble, Real, Scaled};
 
 use super::law::Law;
+use super::or_infinite;
 use super::road::largest;
 
 /// Check a β against the limit of the flow from `start`.
@@ -101,8 +102,4 @@ fn fit(space: &RowSpace<'_>, law: &Law, beta: &[f64]) -> (Vec<f64>, Vec<f64>) {
         .collect();
     space.units().coefficients_out(&mut there);
     (mu, there)
-}
-
-fn or_infinite(v: f64) -> f64 {
-    if v.is_nan() { f64::INFINITY } else { v }
 }

@@ -85,6 +85,11 @@ fn at_rest(x: Rows<'_>, status: Status, options: &Options) -> Limit {
     }
 }
 
+/// A size of which nothing is known is infinite.
+fn or_infinite(v: f64) -> f64 {
+    if v.is_nan() { f64::INFINITY } else { v }
+}
+
 /// What a polished point is turned into a limit with.
 struct End<'a, 'd> {
     x: Rows<'a>,
@@ -108,25 +113,29 @@ impl End<'_, '_> {
         let rounding = FLOOR * largest(&noise) / size;
         let converged = feasibility <= self.options.tol;
         let surplus = self.x.n() > self.x.d() || !self.space.reachable;
-        let status = match (converged || feasibility <= rounding, surplus) {
+        let (multipliers, gap) = self.multipliers(polished);
+        let potential = self.potential(&beta);
+        let duality_gap = if potential.is_zero() { 0.0 } else { or_infinite((gap / potential).abs().value().high) };
+        let backward_error: Vec<f64> =
+            residual.iter().zip(&noise).map(|(r, e)| or_infinite(r.abs() + e)).collect();
+        // Sizes at the ends of binary64 may overflow on the way, or be beyond it themselves: no end was found then.
+        let held = beta.iter().chain(&backward_error).all(|v| v.is_finite());
+        let status = match (held && (converged || feasibility <= rounding), surplus) {
             (true, true) => Status::LeastSquares,
             (true, false) if converged => Status::Converged,
             (true, false) => Status::RoundoffFloor,
             _ => Status::MaxSteps,
         };
-        let (multipliers, gap) = self.multipliers(polished);
-        let potential = self.potential(&beta);
-        let duality_gap = if potential.is_zero() { 0.0 } else { (gap / potential).abs().value().high };
         Limit {
-            backward_error: residual.iter().zip(&noise).map(|(r, e)| r.abs() + e).collect(),
-            beta,
-            multipliers,
+            backward_error,
+            beta: beta.into_iter().map(or_infinite).collect(),
+            multipliers: multipliers.into_iter().map(or_infinite).collect(),
             error_bound: bound,
             conditions: Conditions {
                 stationarity: 0.0,
-                feasibility,
+                feasibility: or_infinite(feasibility),
                 duality_gap,
-                potential_value: potential.value().high,
+                potential_value: or_infinite(potential.value().high),
             },
             n_iter: systems + polished.steps,
             status,
@@ -150,7 +159,7 @@ impl End<'_, '_> {
         let rounded = polished.point.beta.iter().map(|b| b.low.abs() + f64::EPSILON * b.low.abs());
         bound.iter_mut().zip(rounded).for_each(|(bound, low)| *bound += low);
         self.space.units().coefficients_out(&mut bound);
-        bound.iter_mut().for_each(|bound| *bound = *bound * (1.0 + f64::EPSILON) + f64::from_bits(1));
+        bound.iter_mut().for_each(|bound| *bound = or_infinite(*bound * (1.0 + f64::EPSILON) + f64::from_bits(1)));
         bound
     }
 

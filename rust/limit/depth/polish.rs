@@ -21,6 +21,10 @@ const EXACT: f64 = 1e-29;
 const GAIN: f64 = 0.7;
 /// Halvings of a step at most.
 const HALVINGS: usize = 12;
+/// `1 − |z|` below `2^TIED` is the rounding of a sum of products in double-double.
+const TIED: i64 = -93;
+/// Entries of the table of tied columns below this are 0.
+const ZERO: f64 = 1e-12;
 /// Rounds of refinement for `μ`.
 const REFINEMENTS: usize = 4;
 /// A basic coefficient grows in a step by no more than this many times itself and its unit.
@@ -130,6 +134,7 @@ impl<'s, 'd> Polish<'s, 'd> {
         for (i, arc) in basis.columns.iter().zip(basic) {
             arcs[*i] = *arc;
         }
+        self.tie(basis, basic, &mut arcs);
         if arcs.iter().any(|arc| arc.a.is_zero() || arc.a.is_negative() || !arc.a.is_finite()) {
             return None;
         }
@@ -142,6 +147,27 @@ impl<'s, 'd> Polish<'s, 'd> {
         }
         let log_slope = arcs.iter().enumerate().map(|(i, arc)| self.law.log_slope(i, *arc)).collect();
         Some(Point { arcs, beta, log_slope, mu, miss, residual })
+    }
+
+    /// Coordinates whose `1 − |z|` is below the rounding of `z`, for more columns are active than there are samples: on small
+    /// whole numbers the constants cancel exactly, and what is left is `a_I/c_I = ± Σ T_bI ± a_b/c_b`.
+    fn tie(&self, basis: &Basis, basic: &[Arc], arcs: &mut [Arc]) {
+        let d = arcs.len();
+        for i in 0..d {
+            if basis.columns.contains(&i) || !arcs[i].a.abs().is_below(TIED) {
+                continue;
+            }
+            let negative = arcs[i].z.is_negative();
+            let terms = basis.columns.iter().zip(basic).enumerate().map(|(b, (k, arc))| {
+                let entry = basis.table[b * d + i];
+                // Rounding of a 0, which an inner coordinate would make much of.
+                let entry = if entry.abs() < ZERO { 0.0 } else { entry };
+                let small = arc.a / self.law.cost[*k] * Scaled::from(entry);
+                if arc.z.is_negative() == negative { small } else { -small }
+            });
+            let sum = terms.fold(Scaled::ZERO, |sum, term| sum + term) * self.law.cost[i];
+            arcs[i] = Arc::from_a(sum, negative);
+        }
     }
 
     /// `μ` with `X_Bᵀμ = aim`, by iterative refinement with the inverse, and what it misses.

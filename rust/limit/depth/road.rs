@@ -25,6 +25,9 @@ const CLOSE: f64 = 1e-9;
 /// `s x^θ` within this of its goal is there.
 const CENTRED: f64 = 1e-3;
 
+/// Systems without gain after which there is none to be had in binary64.
+const IDLE: usize = 8;
+
 /// One of the two parts of a coefficient, or all of it.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -84,9 +87,13 @@ pub(super) fn travel(
     let mut gram = WeightedGram::new(rows.n(), rows.d());
     let mut kernel = SquareMatrix::zeros(rows.n());
     let mut cholesky = Cholesky::new(rows.n());
+    let (mut least, mut idle) = (f64::INFINITY, 0);
     loop {
         road.evaluate(rows);
-        if road.is_over() || systems >= budget {
+        let left = road.distance();
+        idle = if left < 0.9 * least { 0 } else { idle + 1 };
+        least = least.min(left);
+        if road.is_over() || idle > IDLE || systems >= budget {
             break;
         }
         if interrupted() {
@@ -168,6 +175,14 @@ impl<'s, 'd> Road<'s, 'd> {
             off.max(if part.sign == 0.0 { self.misfit(part).abs() } else { (self.log_ratio(part)).abs() })
         });
         least < NOISE || off < CENTRED
+    }
+
+    /// What is left: of the residual, and of the way to the central path's end in e-folds.
+    fn distance(&self) -> f64 {
+        let split = self.parts.iter().filter(|p| p.sign != 0.0);
+        let path = split.fold(0.0, |most: f64, p| most.max(self.log_ratio(p).abs()));
+        let whole = self.parts.iter().filter(|p| p.sign == 0.0).fold(0.0, |most: f64, p| most.max(self.misfit(p).abs()));
+        largest(&self.residual) / largest(&self.space.target) + path + whole
     }
 
     /// `ln(s x^θ / U^θ)`.
