@@ -53,8 +53,8 @@ class DeepDiagonalNetwork(Network):
     .. math:: f(x) = \langle\beta, x\rangle, \qquad \beta = u_+^D - u_-^D, \qquad u_\pm(0) = \alpha w
 
     Gradient flow on :math:`u_\pm` ends, among all predictors that fit the data, at the one that minimises
-    `DepthPotential` [1]_: near the minimum of a weighted ℓ2 norm for large :math:`\alpha`, of :math:`\sum_i w_i^{2-D}|\beta_i|` as
-    :math:`\alpha \to 0`. Made by `from_scale`.
+    `DepthPotential` [1]_: near the minimum of a weighted ℓ2 norm for large :math:`\alpha`, of
+    :math:`\sum_i w_i^{2-D}|\beta_i|` as :math:`\alpha \to 0`. Made by `from_scale`.
 
     Attributes
     ----------
@@ -285,17 +285,23 @@ def limit_from(start: DepthStart, X: Array, y: Array, options: Any) -> Limit:
         plain = {name: value for name, value in options.items() if name != "y_low"}
         return Limit._from_core(_core.depth_limit(X, y, start.depth, start.parts, **plain))
     end = Limit._from_core(_core.diagonal_limit(X, y, start.untied, **options))
-    twice = {}
-    for name in ("multipliers", "potential_value", "multipliers_low", "potential_value_low"):
-        value = getattr(end, name)
-        twice[name] = None if value is None else 2.0 * value
-    return replace(end, kkt=_of_twice(end.kkt), **twice)
+    return replace(
+        end,
+        kkt=_of_twice(end.kkt),
+        multipliers=_twice(end.multipliers),
+        multipliers_low=_twice(end.multipliers_low),
+        potential_value=None if end.potential_value is None else 2.0 * end.potential_value,
+        potential_value_low=None if end.potential_value_low is None else 2.0 * end.potential_value_low,
+    )
 
 
 def _of_twice(report: KKTReport) -> KKTReport:
     """The report of a Q for that of half of it."""
-    low = report.multipliers_low
-    return replace(report, multipliers=2.0 * report.multipliers, multipliers_low=None if low is None else 2.0 * low)
+    return replace(report, multipliers=_twice(report.multipliers), multipliers_low=_twice(report.multipliers_low))
+
+
+def _twice(values: Array | None) -> Array | None:
+    return None if values is None else 2.0 * values
 
 
 def _only_double() -> ValueError:

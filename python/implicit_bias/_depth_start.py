@@ -58,8 +58,8 @@ def read(
         if of_scale[0].size != 1:
             raise ValueError(f"scale must be one number, weights are one a feature: got {of_scale[0].size} of them")
     else:
-        of_scale = dd.number_parts("log_scale", log_scale)
-        of_scale = np.array([of_scale[0]]), np.array([of_scale[1]])
+        number = dd.number_parts("log_scale", log_scale)
+        of_scale = np.array([number[0]]), np.array([number[1]])
         check.logarithms("log_scale", of_scale[0])
     arrays = [np.ascontiguousarray(part) for part in np.broadcast_arrays(*of_scale, *logs)]
     high, low = _core.double_double("add", [(arrays[0], arrays[1]), (arrays[2], arrays[3])])

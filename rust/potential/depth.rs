@@ -29,7 +29,7 @@ use crate::real::{DoubleDouble, Real, Scaled};
 const TINY: i64 = -120;
 /// Above `2^LARGE` the power of `1 − z` is all of `h`.
 const LARGE: i64 = 120;
-/// Newton steps in binary64; from its starting point four reach round-off at every depth, x and then some.
+/// Newton steps in binary64: from its starting point four reach round-off, at every depth.
 const STEPS: usize = 8;
 
 /// A point of `(−1, 1)` together with its distance from the nearer end (of the line, and 1, at depth 2).

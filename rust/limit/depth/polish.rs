@@ -41,7 +41,7 @@ pub(super) struct Point {
     pub mu: Vec<DoubleDouble>,
     /// `|X_Bᵀμ − z_B/c_B|`.
     pub miss: Vec<f64>,
-    /// `y − Xβ` of the basic samples, and of all.
+    /// `y − Xβ` of the basic samples.
     pub residual: Vec<DoubleDouble>,
 }
 
@@ -206,7 +206,7 @@ impl<'s, 'd> Polish<'s, 'd> {
     fn step(&self, basis: &Basis, point: &Point) -> Option<Point> {
         let kernel = Kernel::of(basis, &point.log_slope)?;
         let residual: Vec<f64> = point.residual.iter().map(|r| r.high).collect();
-        let move_by = kernel.solve(self.in_basis(basis, &residual));
+        let move_by = kernel.solve(&self.in_basis(basis, &residual));
         let before = self.size(point);
         let mut length = 1.0;
         for _ in 0..HALVINGS {
@@ -306,8 +306,8 @@ impl Kernel {
     }
 
     /// Changes of `β_B` by Newton's method, each as a logarithm and a factor.
-    fn solve(&self, r: Vec<f64>) -> Vec<(f64, f64)> {
-        let (mut scaled, shift) = self.enter(&r);
+    fn solve(&self, r: &[f64]) -> Vec<(f64, f64)> {
+        let (mut scaled, shift) = self.enter(r);
         self.cholesky.solve(&mut scaled);
         scaled.iter().zip(&self.half).map(|(v, half)| (shift + half, *v)).collect()
     }
