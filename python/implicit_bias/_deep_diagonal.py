@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ._trajectory import Flow
 
 
+#: At depth 2, and beyond.
+THEOREMS = ("Woodworth et al. 2020, Theorem 1", "Woodworth et al. 2020, Theorem 3")
+
+
 class TiedParameters(NamedTuple):
     """The two weight vectors along a flow; over- and underflow give inf and 0.
 
@@ -272,18 +276,20 @@ class DeepDiagonalNetwork(Network):
         if low is not None and self.depth > 2:
             raise _only_double()
         if self.depth > 2:
-            return KKTReport(**_core.depth_check_kkt(X, y, self.depth, self.start.parts, beta=beta, n_jobs=n_jobs))
+            found = _core.depth_check_kkt(X, y, self.depth, self.start.parts, beta=beta, n_jobs=n_jobs)
+            return KKTReport(**found, theorem=THEOREMS[1])
         y_low, beta_low = (None, None) if low is None else low
         untied = self.start.untied
-        found = _core.diagonal_check_kkt(X, y, untied, beta=beta, n_jobs=n_jobs, y_low=y_low, beta_low=beta_low)
-        return _of_twice(KKTReport(**found))
+        twice = _core.diagonal_check_kkt(X, y, untied, beta=beta, n_jobs=n_jobs, y_low=y_low, beta_low=beta_low)
+        return _of_twice(KKTReport(**twice))
 
 
 def limit_from(start: DepthStart, X: Array, y: Array, options: Any) -> Limit:
     """The limit of the tied start; at depth 2 that of the untied one, whose Q is half of it."""
     if start.depth > 2:
         plain = {name: value for name, value in options.items() if name != "y_low"}
-        return Limit._from_core(_core.depth_limit(X, y, start.depth, start.parts, **plain))
+        end = Limit._from_core(_core.depth_limit(X, y, start.depth, start.parts, **plain))
+        return replace(end, kkt=replace(end.kkt, theorem=THEOREMS[1]))
     end = Limit._from_core(_core.diagonal_limit(X, y, start.untied, **options))
     return replace(
         end,
@@ -297,7 +303,8 @@ def limit_from(start: DepthStart, X: Array, y: Array, options: Any) -> Limit:
 
 def _of_twice(report: KKTReport) -> KKTReport:
     """The report of a Q for that of half of it."""
-    return replace(report, multipliers=_twice(report.multipliers), multipliers_low=_twice(report.multipliers_low))
+    multipliers, low = _twice(report.multipliers), _twice(report.multipliers_low)
+    return replace(report, multipliers=multipliers, multipliers_low=low, theorem=THEOREMS[0])
 
 
 def _twice(values: Array | None) -> Array | None:

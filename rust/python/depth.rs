@@ -73,7 +73,12 @@ pub fn depth_potential<'py>(
 
 /// `D_Q(β, β₀)`, in two parts.
 #[pyfunction]
-pub fn depth_bregman(beta: PartsIn<'_>, beta0: PartsIn<'_>, depth: u32, log_start: PartsIn<'_>) -> PyResult<(f64, f64)> {
+pub fn depth_bregman(
+    beta: PartsIn<'_>,
+    beta0: PartsIn<'_>,
+    depth: u32,
+    log_start: PartsIn<'_>,
+) -> PyResult<(f64, f64)> {
     let (beta, beta0) = (double_doubles(&beta.0, &beta.1)?, double_doubles(&beta0.0, &beta0.1)?);
     let start = start_in(depth, &log_start, beta.len())?;
     let each = start.potentials().zip(beta.iter().zip(&beta0)).map(|(q, (b, b0))| q.bregman(*b, *b0));

@@ -237,9 +237,7 @@ impl Reference {
             z.par_chunks(d).zip(beta.par_chunks_mut(d)).zip(slope.par_chunks_mut(d)).for_each(state);
         } else {
             let blocks = z.par_chunks(BLOCK).zip(beta.par_chunks_mut(BLOCK)).zip(slope.par_chunks_mut(BLOCK));
-            blocks
-                .enumerate()
-                .for_each(|(k, ((z, beta), slope))| self.evaluate_block(k * BLOCK, z, 0.0, beta, slope));
+            blocks.enumerate().for_each(|(k, ((z, beta), slope))| self.evaluate_block(k * BLOCK, z, 0.0, beta, slope));
         }
     }
 

@@ -95,7 +95,9 @@ impl<'p, R: Real> Stopping<'p, R> {
         });
         let largest = seen.unwrap_or_else(|| if self.goal.rotated { norm(residual) } else { peak(residual) });
         let converged = largest <= self.goal.tol * self.goal.size;
-        if converged && self.goal.at_tolerance || self.at_floor(beta, seen.unwrap_or_else(|| peak(residual)) / amplified) {
+        if converged && self.goal.at_tolerance
+            || self.at_floor(beta, seen.unwrap_or_else(|| peak(residual)) / amplified)
+        {
             return Some(if converged { self.goal.end } else { Status::RoundoffFloor });
         }
         (!self.sides.is_empty() && self.at_signs(beta, residual)).then_some(Status::InfeasibleSign)

@@ -5,6 +5,7 @@ mod endings;
 mod golden;
 mod laws;
 mod long;
+mod powers;
 mod reductions;
 
 use super::{Problem, Weights, gradient_flow};

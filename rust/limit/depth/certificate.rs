@@ -88,7 +88,7 @@ impl Evidence<'_> {
         let mut multipliers = inner.clone();
         kernel.cholesky.solve_lower_transposed(&mut multipliers);
         let mut whitened = Vec::new();
-        let columns = self.columns(&kernel.scaled);
+        let columns = self.columns(shift);
         kernel.cholesky.solve_lower_rows(Rows::from_parts(&columns, m, d), &mut whitened);
         let (mut tau, mut along) = (vec![0.0; d], vec![0.0; d]);
         for (row, inner) in whitened.chunks_exact(d.max(1)).zip(&inner) {
@@ -97,12 +97,10 @@ impl Evidence<'_> {
                 *along += w * inner;
             }
         }
-        let off = self.column_errors(error);
+        let off = self.column_errors(error, &|i| shift - self.log_reach(i));
         let rounding = 8.0 * (m * m) as f64 * f64::UNIT_ROUNDOFF * kernel.cholesky.scaled_trace().sqrt();
         for i in 0..d {
-            // ½ ln(S_i ω_i²): what `s_i/ω_i` is divided by, and `λ` has been divided by `e^shift`.
-            let log = 0.5 * self.point.log_slope[i] + self.log_reach(i);
-            let unit = (shift - log).exp() / (1.0 - noise.arc[i]) * OUTWARD;
+            let unit = OUTWARD / (1.0 - noise.arc[i]);
             // Solving with L, of condition √trace at most, and what the column was off by before.
             let length = norm((0..m).map(|b| columns[b * d + i]));
             let doubt = rounding * length + off[i];
@@ -120,12 +118,16 @@ impl Evidence<'_> {
         self.point.arcs[i].a.ln().high - self.law.log_cost[i]
     }
 
-    /// The columns of the data in the metric: the scaled table, and the unit vectors of the basic ones.
-    fn columns(&self, scaled: &[f64]) -> Vec<f64> {
+    /// The columns of the data in the metric over `ω`, times the `e^shift` by which `λ` has been divided: what the theorem
+    /// multiplies with each other is in the range of binary64, whatever the scale.
+    fn columns(&self, shift: f64) -> Vec<f64> {
         let d = self.rows.d();
-        let mut columns = scaled.to_vec();
-        for (b, i) in self.basis.columns.iter().enumerate() {
-            columns[b * d + i] = 1.0;
+        let mut columns = self.basis.table.clone();
+        for (row, k) in columns.chunks_exact_mut(d.max(1)).zip(&self.basis.columns) {
+            let half = 0.5 * self.point.log_slope[*k];
+            for (i, entry) in row.iter_mut().enumerate().filter(|(_, entry)| **entry != 0.0) {
+                *entry *= (shift - half - self.log_reach(i)).exp();
+            }
         }
         columns
     }
@@ -231,13 +233,14 @@ impl Evidence<'_> {
     }
 
     /// What the columns in the metric are off by: T is `V X` for an inverse V that is off by `error` of its rows, the rows of
-    /// T by as much of the largest entries of their columns, measured in the slopes of their own.
-    fn column_errors(&self, error: f64) -> Vec<f64> {
+    /// T by as much of the largest entries of their columns. Column i is measured in `e^-log(i)`, rows in the slopes of
+    /// their own.
+    fn column_errors(&self, error: f64, log: &dyn Fn(usize) -> f64) -> Vec<f64> {
         let (m, d) = (self.basis.columns.len(), self.rows.d());
         let relative = error + 4.0 * m as f64 * f64::UNIT_ROUNDOFF;
         let each = |i: usize| {
             let most = (0..m).map(|b| self.basis.table[b * d + i].abs()).fold(0.0, f64::max);
-            let scale = |b: &usize| (0.5 * (self.point.log_slope[i] - self.point.log_slope[*b])).exp();
+            let scale = |b: &usize| (log(i) - 0.5 * self.point.log_slope[*b]).exp();
             relative * most * norm(self.basis.columns.iter().map(scale))
         };
         let mut off: Vec<f64> = (0..d).map(each).collect();
@@ -250,7 +253,7 @@ impl Evidence<'_> {
     fn factor_error(&self, kernel: &Kernel, error: f64) -> Option<f64> {
         let (m, d) = (self.basis.columns.len(), self.rows.d());
         let square: f64 = kernel.scaled.iter().map(|t| t * t).sum();
-        let off = norm(self.column_errors(error).into_iter());
+        let off = norm(self.column_errors(error, &|i| 0.5 * self.point.log_slope[i]).into_iter());
         let table = 2.0 * off * square.sqrt() + off * off;
         let arithmetic = (d as f64 + 3.0 * m as f64 + 10.0) * f64::UNIT_ROUNDOFF * (square + m as f64);
         let found = table + arithmetic;

@@ -32,9 +32,10 @@ pub fn check(x: Rows<'_>, y: &[f64], start: &TiedStart, beta: &[f64], interrupte
     let nu: Vec<Scaled> = nu.iter().map(|nu| Scaled::from(*nu) * law.of_gradient).collect();
     let exact = |b: &f64| DoubleDouble::from_f64(*b);
     let zero = (Scaled::ZERO, Scaled::ZERO);
-    let (potential, towards) = start.potentials().zip(beta.iter().zip(&there)).fold(zero, |sum, (q, (b, t))| {
-        (sum.0 + q.value(exact(b)), sum.1 + q.bregman(exact(b), exact(t)))
-    });
+    let (potential, towards) = start
+        .potentials()
+        .zip(beta.iter().zip(&there))
+        .fold(zero, |sum, (q, (b, t))| (sum.0 + q.value(exact(b)), sum.1 + q.bregman(exact(b), exact(t))));
     let work = residual.iter().zip(&nu).fold(Scaled::ZERO, |sum, (r, nu)| sum + Scaled::from(*r) * *nu);
     let off = beta.iter().zip(&there).fold(0.0, |m: f64, (b, t)| m.max(or_infinite((b - t).abs())));
     let one_if_zero = |size: f64| if size > 0.0 { size } else { 1.0 };
@@ -97,7 +98,11 @@ fn fit(space: &RowSpace<'_>, law: &Law, beta: &[f64]) -> (Vec<f64>, Vec<f64>) {
             }
             let z = Scaled::from(*g) * law.cost[i];
             let arc = crate::potential::Arc::from_z(z);
-            if arc.a.is_negative() || arc.a.is_zero() { f64::INFINITY * g.signum() } else { law.beta(i, arc).value().high }
+            if arc.a.is_negative() || arc.a.is_zero() {
+                f64::INFINITY * g.signum()
+            } else {
+                law.beta(i, arc).value().high
+            }
         })
         .collect();
     space.units().coefficients_out(&mut there);

@@ -37,13 +37,7 @@ const FLOOR: f64 = 4.0;
 
 /// Find the limit. `interrupted` is asked once a system.
 #[must_use]
-pub fn limit(
-    x: Rows<'_>,
-    y: &[f64],
-    start: &TiedStart,
-    options: &Options,
-    interrupted: &dyn Fn() -> bool,
-) -> Limit {
+pub fn limit(x: Rows<'_>, y: &[f64], start: &TiedStart, options: &Options, interrupted: &dyn Fn() -> bool) -> Limit {
     let space = RowSpace::of(x, y);
     if largest(&space.y) == 0.0 {
         let status = if space.reachable { Status::Converged } else { Status::LeastSquares };
@@ -73,12 +67,7 @@ fn at_rest(x: Rows<'_>, status: Status, options: &Options) -> Limit {
         multipliers: vec![0.0; n],
         error_bound: options.bounds.then(|| vec![proven; d]),
         backward_error: vec![unknown; n],
-        conditions: Conditions {
-            stationarity: 0.0,
-            feasibility: unknown,
-            duality_gap: 0.0,
-            potential_value: 0.0,
-        },
+        conditions: Conditions { stationarity: 0.0, feasibility: unknown, duality_gap: 0.0, potential_value: 0.0 },
         n_iter: 0,
         status,
         low: None,
@@ -116,8 +105,7 @@ impl End<'_, '_> {
         let (multipliers, gap) = self.multipliers(polished);
         let potential = self.potential(&beta);
         let duality_gap = if potential.is_zero() { 0.0 } else { or_infinite((gap / potential).abs().value().high) };
-        let backward_error: Vec<f64> =
-            residual.iter().zip(&noise).map(|(r, e)| or_infinite(r.abs() + e)).collect();
+        let backward_error: Vec<f64> = residual.iter().zip(&noise).map(|(r, e)| or_infinite(r.abs() + e)).collect();
         // Sizes at the ends of binary64 may overflow on the way, or be beyond it themselves: no end was found then.
         let held = beta.iter().chain(&backward_error).all(|v| v.is_finite());
         let status = match (held && (converged || feasibility <= rounding), surplus) {
@@ -169,7 +157,8 @@ impl End<'_, '_> {
         let exact: Vec<DoubleDouble> = beta.iter().map(|b| DoubleDouble::from_f64(*b)).collect();
         let mut residual = vec![DoubleDouble::ZERO; n];
         self.x.apply(&exact, &mut residual);
-        let found: Vec<f64> = residual.iter().zip(targets).map(|(r, y)| (DoubleDouble::from_f64(*y) - *r).high).collect();
+        let found: Vec<f64> =
+            residual.iter().zip(targets).map(|(r, y)| (DoubleDouble::from_f64(*y) - *r).high).collect();
         let magnitudes: Vec<f64> = beta.iter().map(|b| b.abs()).collect();
         let mut sizes = vec![0.0; n];
         self.x.apply_abs(&magnitudes, &mut sizes);

@@ -180,8 +180,7 @@ impl<'s, 'd> Polish<'s, 'd> {
             let w = times_transposed(&basis.inverse, &left);
             let mut step = vec![0.0; self.space.samples().n()];
             self.space.basic_multipliers(&w, &mut step);
-            let next: Vec<DoubleDouble> =
-                mu.iter().zip(&self.samples).map(|(mu, n)| mu.add_f64(step[*n])).collect();
+            let next: Vec<DoubleDouble> = mu.iter().zip(&self.samples).map(|(mu, n)| mu.add_f64(step[*n])).collect();
             let found = self.columns_times(basis, &next);
             let after: Vec<DoubleDouble> = aim.iter().zip(&found).map(|(a, f)| *a - *f).collect();
             let size = |v: &[DoubleDouble]| v.iter().fold(0.0, |s: f64, v| s.max(v.high.abs()));
@@ -231,11 +230,7 @@ impl<'s, 'd> Polish<'s, 'd> {
         let (beta, unit) = (self.law.beta(i, point.arcs[i]), self.law.unit[i]);
         let change = Scaled::from(step) * Scaled::exp(DoubleDouble::from(log));
         let most = (beta.abs() + unit) * Scaled::from(GROWTH);
-        let change = if (most - change.abs()).is_negative() {
-            if step < 0.0 { -most } else { most }
-        } else {
-            change
-        };
+        let change = if (most - change.abs()).is_negative() { if step < 0.0 { -most } else { most } } else { change };
         self.law.arc_of(i, beta + change)
     }
 

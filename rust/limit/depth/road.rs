@@ -76,23 +76,19 @@ struct Road<'s, 'd> {
 }
 
 /// Follow it. `None` if the caller asked to stop.
-pub(super) fn travel(
-    space: &RowSpace<'_>,
-    law: &Law,
-    budget: usize,
-    interrupted: &dyn Fn() -> bool,
-) -> Option<Found> {
+pub(super) fn travel(space: &RowSpace<'_>, law: &Law, budget: usize, interrupted: &dyn Fn() -> bool) -> Option<Found> {
     let mut road = Road::start(space, law);
     let (rows, mut systems) = (space.rows(), 0);
     let mut gram = WeightedGram::new(rows.n(), rows.d());
     let mut kernel = SquareMatrix::zeros(rows.n());
     let mut cholesky = Cholesky::new(rows.n());
-    let (mut least, mut idle) = (f64::INFINITY, 0);
+    let (mut least, mut idle) = ([f64::INFINITY; 3], 0);
     loop {
         road.evaluate(rows);
         let left = road.distance();
-        idle = if left < 0.9 * least { 0 } else { idle + 1 };
-        least = least.min(left);
+        let gained = left.iter().zip(&least).any(|(left, least)| *left < least - 0.1 * least.abs().min(1.0));
+        idle = if gained { 0 } else { idle + 1 };
+        least.iter_mut().zip(left).for_each(|(least, left)| *least = least.min(left));
         if road.is_over() || idle > IDLE || systems >= budget {
             break;
         }
@@ -177,12 +173,13 @@ impl<'s, 'd> Road<'s, 'd> {
         least < NOISE || off < CENTRED
     }
 
-    /// What is left: of the residual, and of the way to the central path's end in e-folds.
-    fn distance(&self) -> f64 {
-        let split = self.parts.iter().filter(|p| p.sign != 0.0);
-        let path = split.fold(0.0, |most: f64, p| most.max(self.log_ratio(p).abs()));
-        let whole = self.parts.iter().filter(|p| p.sign == 0.0).fold(0.0, |most: f64, p| most.max(self.misfit(p).abs()));
-        largest(&self.residual) / largest(&self.space.target) + path + whole
+    /// What is left: of the residual, of the way to the central path's end in e-folds, and of the coefficients that are not
+    /// split.
+    fn distance(&self) -> [f64; 3] {
+        let whole = self.parts.iter().filter(|p| p.sign == 0.0);
+        let whole = whole.fold(0.0, |most: f64, p| most.max(self.misfit(p).abs()));
+        let residual = largest(&self.residual) / largest(&self.space.target);
+        [residual.ln(), self.tau(0.0, 0.0).ln() - self.top, whole.ln()]
     }
 
     /// `ln(s x^θ / U^θ)`.
