@@ -67,7 +67,7 @@ class DepthPotential:
     >>> Q.gradient([0.0, 1.0]).round(3)
     array([0., 9.])
     >>> Q.interpolate([[1.0, 2.0]], [2.0]).beta.round(4)
-    array([6.000e-04, 9.997e-01])
+    array([0.0057, 0.9972])
     """
 
     start: DepthStart

@@ -289,8 +289,8 @@ def q_depth(x: ArrayLike, depth: ArrayLike) -> Any:
     Examples
     --------
     >>> from implicit_bias.special import q_depth
-    >>> q_depth([0.0, 1.0, 1e6], depth=3).round(4)
-    array([0.000000e+00, 8.050000e-02, 9.850015e+05])
+    >>> q_depth([0.0, 1.0, -1.0], depth=3).round(4)
+    array([0.    , 0.0799, 0.0799])
     """
     return _of_depth("q", x, depth)
 

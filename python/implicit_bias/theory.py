@@ -112,7 +112,7 @@ def scale_for_l2(eps: float, X: ArrayLike, y: ArrayLike, *, log: bool = False) -
     --------
     >>> import implicit_bias as ib
     >>> round(ib.theory.scale_for_l2(0.5, [[1.0, 2.0]], [2.0]), 6)
-    3.662841
+    3.662842
     """
     X, y, eps, log = _asked(eps, X, y, log)
     least = float(np.linalg.norm(min_l2_norm(X, y)))
