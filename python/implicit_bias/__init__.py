@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from . import baselines, datasets, special
 from ._citation import citation
 from ._core import __version__
+from ._deep_diagonal import DeepDiagonalNetwork, TiedConserved, TiedParameters
+from ._depth_potential import DepthPotential
 from ._diagonal import DiagonalNetwork
 from ._diagonal_flow import ConservedQuantities, Parameters
 from ._flow import gradient_flow
@@ -28,7 +30,7 @@ from ._status import Status
 from ._trajectory import Event, Flow, FlowInterrupted
 
 if TYPE_CHECKING:
-    from . import plot, warp
+    from . import plot, theory, warp
     from ._saddles import SaddleToSaddle, saddle_to_saddle
     from ._scale_to_l1 import ScaleToL1, scale_to_l1
     from ._sweep import SweepInterrupted, SweepResult, sweep
@@ -50,12 +52,15 @@ _LATER = {
     "scale_to_l1": "_scale_to_l1",
     "sweep": "_sweep",
     "tangent_kernel": "_tangent_kernel",
+    "theory": None,
     "warp": None,
 }
 
 __all__ = [
     "Balancedness",
     "ConservedQuantities",
+    "DeepDiagonalNetwork",
+    "DepthPotential",
     "DiagonalNetwork",
     "Event",
     "FactorBalance",
@@ -80,6 +85,8 @@ __all__ = [
     "Status",
     "SweepInterrupted",
     "SweepResult",
+    "TiedConserved",
+    "TiedParameters",
     "__version__",
     "baselines",
     "check_kkt",
@@ -97,6 +104,7 @@ __all__ = [
     "special",
     "sweep",
     "tangent_kernel",
+    "theory",
     "warp",
 ]
 

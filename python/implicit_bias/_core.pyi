@@ -16,6 +16,12 @@ __all__ = [
     "__version__",
     "d2q_diagonal",
     "d2q_neuron",
+    "depth_bregman",
+    "depth_check_kkt",
+    "depth_flow",
+    "depth_function",
+    "depth_limit",
+    "depth_potential",
     "diagonal_bregman",
     "diagonal_bregman_double_double",
     "diagonal_check_kkt",
@@ -168,6 +174,30 @@ def neuron_potential_double_double(
     what: str, beta: _Parts, delta: tuple[float, float], linear: _Parts | None
 ) -> _Parts: ...
 def neuron_bregman_double_double(beta: _Parts, beta0: _Parts, delta: tuple[float, float]) -> tuple[float, float]: ...
+def depth_function(what: str, x: _Parts, depth: NDArray[np.uint32]) -> _Parts: ...
+def depth_potential(what: str, beta: _Parts, depth: int, log_start: _Parts) -> _Parts: ...
+def depth_bregman(beta: _Parts, beta0: _Parts, depth: int, log_start: _Parts) -> tuple[float, float]: ...
+def depth_flow(
+    X: _Array,
+    y: _Array,
+    depth: int,
+    log_start: _Parts,
+    times: _Array | None,
+    time_unit: float,
+    rtol: float,
+    tol: float,
+    method: str,
+    max_steps: int | None,
+    max_seconds: float | None,
+    observables: Sequence[str],
+    save_beta: bool,
+    progress: Callable[[float, float, int, float], None] | None,
+    n_jobs: int,
+) -> _Flow: ...
+def depth_limit(
+    X: _Array, y: _Array, depth: int, log_start: _Parts, bounds: bool, tol: float, n_jobs: int
+) -> _Limit: ...
+def depth_check_kkt(X: _Array, y: _Array, depth: int, log_start: _Parts, beta: _Array, n_jobs: int) -> _KKT: ...
 def diagonal_limit(
     X: _Array,
     y: _Array,

@@ -10,6 +10,12 @@ The hyperbolic entropy of one coefficient and its derivatives, :math:`\kappa` gi
 The potential of one linear neuron as a function of the norm of the predictor, with :math:`\delta = a^2 - \|w\|^2`:
 
 .. math:: q_\delta'(x) = \tfrac32\sqrt{\sqrt{x^2 + \delta^2/4} - \delta/2}, \qquad q_\delta(0) = 0
+
+The potential of one coefficient of a tied diagonal network of depth D, in units of its start, and the inverse of
+its derivative:
+
+.. math:: q_D(x) = \int_0^x h_D^{-1}, \qquad h_D(z) = (1-z)^{-\frac{D}{D-2}} - (1+z)^{-\frac{D}{D-2}}, \qquad
+          h_2(z) = 2\sinh z
 """
 
 from collections.abc import Callable
@@ -18,11 +24,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core
+from . import _core, _depth_start
 from . import _validate as check
 from ._validate import Array
 
-__all__ = ["d2q_diagonal", "d2q_neuron", "dq_diagonal", "dq_neuron", "q_diagonal", "q_neuron"]
+__all__ = [
+    "d2q_diagonal",
+    "d2q_neuron",
+    "dq_diagonal",
+    "dq_neuron",
+    "h_depth",
+    "h_depth_inverse",
+    "q_depth",
+    "q_diagonal",
+    "q_neuron",
+]
 
 
 def q_diagonal(x: ArrayLike, log_kappa: ArrayLike) -> Any:
@@ -239,6 +255,131 @@ def d2q_neuron(x: ArrayLike, delta: ArrayLike) -> Any:
     array([  inf, 0.75 , 0.375])
     """
     return _of_norm(_core.d2q_neuron, x, delta)
+
+
+def q_depth(x: ArrayLike, depth: ArrayLike) -> Any:
+    r"""Potential of one coefficient of a tied diagonal network of depth D, in units of its start.
+
+    .. math:: q_D(x) = \int_0^x h_D^{-1}(u)\,du, \qquad
+              q_2(x) = x\operatorname{arcsinh}\frac x2 + 2 - \sqrt{4 + x^2}
+
+    :math:`x^2/(4e)` near 0, :math:`e = D/(D-2)`, and :math:`|x|` far from it. All digits count, everywhere.
+
+    Parameters
+    ----------
+    x : array_like
+        Coefficients, :math:`\beta/(\alpha w)^D`.
+    depth : array_like of int
+        :math:`D \ge 2`, broadcast against `x`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Non-negative and even in `x`, of the common shape.
+
+    Raises
+    ------
+    ValueError
+        If `x` holds NaN or infinities, `depth` anything but whole numbers from 2 on, or they do not broadcast.
+
+    References
+    ----------
+    Woodworth et al., "Kernel and Rich Regimes in Overparametrized Models", COLT 2020, Theorem 3.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import q_depth
+    >>> q_depth([0.0, 1.0, -1.0], depth=3).round(4)
+    array([0.    , 0.0799, 0.0799])
+    """
+    return _of_depth("q", x, depth)
+
+
+def h_depth(z: ArrayLike, depth: ArrayLike) -> Any:
+    r"""Coefficient of a tied diagonal network of depth D as a function of its dual, in units of its start.
+
+    .. math:: h_D(z) = (1-z)^{-\frac{D}{D-2}} - (1+z)^{-\frac{D}{D-2}}, \qquad h_2(z) = 2\sinh z
+
+    Parameters
+    ----------
+    z : array_like
+        In [-1, 1] for :math:`D \ge 3`, with infinite values at the ends.
+    depth : array_like of int
+        :math:`D \ge 2`, broadcast against `z`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Odd and rising in `z`, of the common shape.
+
+    Raises
+    ------
+    ValueError
+        If `z` is outside of its interval, NaN or infinite, `depth` anything but whole numbers from 2 on, or they do not
+        broadcast.
+
+    References
+    ----------
+    Woodworth et al., "Kernel and Rich Regimes in Overparametrized Models", COLT 2020, Theorem 3.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import h_depth
+    >>> h_depth([0.0, 0.5, 1.0], depth=4)
+    array([0.        , 3.55555556,        inf])
+    """
+    values, depths = check.any_shape("z", z), _depth_start.depths_of(depth)
+    outside = np.abs(values) > 1.0
+    if outside.any() and depths.size and depths.max() > 2:
+        raise ValueError(f"z must be in [-1, 1] for a depth of 3 and more: got {check.shown(values[outside].flat[0])}")
+    return _of_depth("h", values, depth, "z")
+
+
+def h_depth_inverse(x: ArrayLike, depth: ArrayLike) -> Any:
+    r"""Derivative of `q_depth`, the dual of a coefficient of a tied diagonal network of depth D.
+
+    .. math:: q_D'(x) = h_D^{-1}(x), \qquad h_2^{-1}(x) = \operatorname{arcsinh}\frac x2
+
+    Parameters
+    ----------
+    x : array_like
+        Coefficients, :math:`\beta/(\alpha w)^D`.
+    depth : array_like of int
+        :math:`D \ge 2`, broadcast against `x`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        Odd and rising in `x`, in (-1, 1) for :math:`D \ge 3`, of the common shape.
+
+    Raises
+    ------
+    ValueError
+        If `x` holds NaN or infinities, `depth` anything but whole numbers from 2 on, or they do not broadcast.
+
+    References
+    ----------
+    Woodworth et al., "Kernel and Rich Regimes in Overparametrized Models", COLT 2020, Theorem 3.
+
+    Examples
+    --------
+    >>> from implicit_bias.special import h_depth, h_depth_inverse
+    >>> h_depth_inverse(h_depth(0.25, depth=5), depth=5)
+    np.float64(0.25)
+    """
+    return _of_depth("inverse", x, depth)
+
+
+def _of_depth(what: str, x: ArrayLike, depth: ArrayLike, name: str = "x") -> Any:
+    """A function at a depth, of all digits, rounded once."""
+    values, depths = check.any_shape(name, x), _depth_start.depths_of(depth)
+    try:
+        values, depths = np.broadcast_arrays(values, depths)
+    except ValueError:
+        raise ValueError(f"depth must broadcast against {name} of shape {values.shape}: got {depths.shape}") from None
+    flat = np.ascontiguousarray(values).ravel()
+    high, _ = _core.depth_function(what, (flat, np.zeros_like(flat)), np.ascontiguousarray(depths).ravel())
+    return high.reshape(values.shape)[()]
 
 
 def _of_norm(function: Callable[[Array, Array], Array], x: ArrayLike, delta: ArrayLike) -> Any:

@@ -2,6 +2,7 @@
 
 mod budget;
 mod clock;
+pub mod depth;
 pub mod diagonal;
 pub mod fully_connected;
 mod invalid;

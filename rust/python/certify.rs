@@ -36,7 +36,7 @@ pub fn diagonal_error_bound<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, y) = (rows(&X)?, y.as_slice()?);
     let start = start_in(&start, x.d())?;
-    let problem = Problem { x, y, y_low: None, start: &start, weights: None };
+    let problem = Problem { x, y, y_low: None, start: (&start).into(), weights: None };
     let options = Options { time_unit, rtol, tol, max_seconds, ..Options::default() };
     let (count, table) = (beta.shape()[0], (times.as_slice()?, beta.as_slice()?));
     let (found, interruption) = run_reporting(py, n_jobs, None, |monitor| {

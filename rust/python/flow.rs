@@ -49,7 +49,7 @@ pub fn diagonal_flow<'py>(
     let start = start_in(&start, x.d())?;
     let weights = weights.as_ref().map(weights_in).transpose()?;
     let method = named(method)?;
-    let problem = Problem { x, y, y_low, start: &start, weights };
+    let problem = Problem { x, y, y_low, start: (&start).into(), weights };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;
     let options = Options {

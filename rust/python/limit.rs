@@ -30,6 +30,11 @@ pub fn diagonal_limit<'py>(
         Some(y) => double_double::limit(x, y, &start, &options, &|| stop()),
         None => diagonal::limit(x, y, &start, &options, &|| stop()),
     })?;
+    limit_out(py, limit)
+}
+
+/// A limit of any diagonal network.
+pub(super) fn limit_out(py: Python<'_>, limit: Limit) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     let low = limit.low.as_ref();
     out.set_item("beta_low", low.map(|low| vector(py, low.beta.clone())))?;
@@ -135,7 +140,7 @@ fn exactly(
     low.map(|low| double_doubles(high, low)).transpose()
 }
 
-fn conditions_out(out: &Bound<'_, PyDict>, conditions: &Conditions) -> PyResult<()> {
+pub(super) fn conditions_out(out: &Bound<'_, PyDict>, conditions: &Conditions) -> PyResult<()> {
     out.set_item("stationarity", conditions.stationarity)?;
     out.set_item("feasibility", conditions.feasibility)?;
     out.set_item("duality_gap", conditions.duality_gap)

@@ -5,6 +5,7 @@
 mod cancel;
 mod certify;
 mod convert;
+mod depth;
 mod double_double;
 mod flow;
 mod fully_connected;
@@ -29,6 +30,8 @@ mod _core {
     use super::cancel::Cancellation;
     #[pymodule_export]
     use super::certify::diagonal_error_bound;
+    #[pymodule_export]
+    use super::depth::{depth_bregman, depth_check_kkt, depth_flow, depth_function, depth_limit, depth_potential};
     #[pymodule_export]
     use super::double_double::{double_double, log_scaled, read_double_double};
     #[pymodule_export]

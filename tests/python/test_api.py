@@ -73,6 +73,8 @@ def test_the_public_names_are_these():
     assert set(ib.__all__) == {
         "Balancedness",
         "ConservedQuantities",
+        "DeepDiagonalNetwork",
+        "DepthPotential",
         "DiagonalNetwork",
         "Event",
         "FactorBalance",
@@ -97,6 +99,8 @@ def test_the_public_names_are_these():
         "Status",
         "SweepInterrupted",
         "SweepResult",
+        "TiedConserved",
+        "TiedParameters",
         "__version__",
         "baselines",
         "check_kkt",
@@ -114,15 +118,21 @@ def test_the_public_names_are_these():
         "special",
         "sweep",
         "tangent_kernel",
+        "theory",
         "warp",
     }
     assert set(ib.special.__all__) == {
         *("q_diagonal", "dq_diagonal", "d2q_diagonal"),
         *("q_neuron", "dq_neuron", "d2q_neuron"),
+        *("q_depth", "h_depth", "h_depth_inverse"),
     }
     assert set(ib.baselines.__all__) == {"NuclearNorm", "min_l2_norm", "min_nuclear_norm", "basis_pursuit"}
     assert set(ib.datasets.__all__) == {"SparseRegression", "azulay_sparse_regression", "sparse_regression"}
     assert set(ib.plot.__all__) == {"trajectory", "coefficients", "data", "distance", "regime_map", "shape_and_scale"}
+    assert set(ib.theory.__all__) == {
+        *("explicit_distance", "explicit_regularizer", "min_explicit_regularizer"),
+        *("scale_for_l1", "scale_for_l2"),
+    }
     assert set(ib.warp.__all__) == {
         "CommutingTest",
         "HessianTest",
@@ -145,6 +155,7 @@ def test_everything_else_in_the_package_is_private():
         "datasets",
         "plot",
         "special",
+        "theory",
         "warp",
     }
 

@@ -693,6 +693,30 @@ def an_argument_of_no_sense_is_refused_with_one_sentence(where, value):
     refused(call, **(extra | plain | {argument: value}))
 
 
+# -------------------------------------------------------------------------------------------------- tied, of any depth
+
+
+@law(
+    "DeepDiagonalNetwork", examples=120,
+    data=extremes.data(), depth=st.sampled_from([2, 3, 4, 7, 40]), seed=st.integers(0, 2**32),
+    log_scale=st.sampled_from([0.0, -3.0, -60.0, -1e4, -1e9, 8.0, 300.0]), decades=st.sampled_from([0.0, 0.3, 3.0]),
+    times=st.sampled_from([None, [0.0], [1e-300, 1.0, 1e10]]),
+)  # fmt: skip
+def a_deep_network_has_a_limit_and_a_flow_of_numbers_or_says_why_not(data, depth, seed, log_scale, decades, times):
+    weights = 10.0 ** np.random.default_rng(seed).uniform(-decades, decades, data.X.shape[1])
+    net = ib.DeepDiagonalNetwork.from_scale(data.X.shape[1], depth, log_scale=log_scale, weights=weights)
+    found = refused(ib.limit, net, *data, n_jobs=1)
+    if found is not None:
+        is_a_limit(found, types.SimpleNamespace(data=data))
+        report = refused(ib.check_kkt, net, *data, np.nan_to_num(found.beta, posinf=1.0, neginf=-1.0), n_jobs=1)
+        assert report is None or (report.error_bound >= 0.0).all()
+    flow = refused(ib.gradient_flow, net, *data, times, max_seconds=1.0, n_jobs=1)
+    if flow is not None:
+        assert np.isfinite(flow.beta).all()
+        assert not np.isnan(flow.loss).any()
+        assert (np.diff(flow.t) > 0.0).all()
+
+
 # ------------------------------------------------------------------------------------------------- networks of neurons
 
 
@@ -814,13 +838,14 @@ ELSEWHERE_NAMES = {
 
 
 #: What has a file of tests of its own: test_warp, test_neuron_potential, test_saddles,
-#: test_fully_connected, test_leaky_relu, test_matrix_factorization.
+#: test_fully_connected, test_leaky_relu, test_deep_diagonal, test_matrix_factorization.
 ELSEWHERE_GROUPS = (
     "warp.", "NeuronPotential", "special.q_neuron", "special.dq_neuron", "special.d2q_neuron",
     "saddle_to_saddle", "scale_to_l1", "SaddleToSaddle", "ScaleToL1",
     "FullyConnectedNetwork", "LeakyReLU", "NeuronParameters", "Balancedness",
     "MatrixFactorization", "Observations", "Factor", "Flow.matrix",
     "baselines.NuclearNorm", "baselines.min_nuclear_norm",
+    "DeepDiagonalNetwork.", "DepthPotential", "special.q_depth", "special.h_depth", "theory.", "Tied",
 )  # fmt: skip
 
 

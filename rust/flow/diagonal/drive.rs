@@ -3,7 +3,7 @@
 use super::dual::DualFlow;
 use super::number::Number;
 use super::prepare::{Prepared, peak};
-use super::problem::Problem;
+use super::problem::{Origin, Problem};
 use super::raw;
 use super::stopping::{Goal, Stopping, norm};
 use super::table::Table;
@@ -41,6 +41,9 @@ pub fn gradient_flow(problem: &Problem<'_>, options: &Options<'_>, monitor: &dyn
     options.validate(problem.x.d())?;
     if options.method == Method::Weights {
         return raw::gradient_flow(problem, options, monitor);
+    }
+    if let (Origin::Tied(_), Precision::DoubleDouble) = (problem.start, options.precision) {
+        return Err(Invalid::Value { name: "precision", found: 2.0, expected: "double for a tied network" });
     }
     match options.precision {
         Precision::Double => reduced::<f64>(problem, options, monitor),
@@ -100,15 +103,14 @@ pub(super) fn at_start<'p, R: Number>(
     flow.visit(&vec![R::ZERO; flow.x.n()]);
     let finite = flow.here.slope.iter().all(|s| s.is_finite()) && flow.here.residual.iter().all(|r| r.is_finite());
     if !finite || !prepared.holds(&flow.here.beta) {
-        let found =
-            problem.start.log_a.iter().chain(&problem.start.log_b).fold(f64::NEG_INFINITY, |a, b| a.max(b.high));
+        let found = problem.start.log_size();
         return Err(Invalid::Start { found, most: LARGEST_LOG - prepared.log_unit().max(0.0) });
     }
     let goal = prepared.goal(options.tol, options.times.is_none());
     let goal = if goal.size > 0.0 { goal } else { Goal { size: norm(&flow.here.residual), ..goal } };
     let sides = (0..flow.x.d()).map(|i| flow.reference.sides(i)).collect();
     let mut stopping = Stopping::new(prepared.x(), &prepared.targets, goal, sides).within(prepared.dependent());
-    if options.times.is_none() && stopping.judge(&flow.here.beta, &flow.here.residual).is_none() {
+    if options.times.is_none() && stopping.judge(&flow.here.beta, &flow.here.residual, 1.0).is_none() {
         let untold = prepared.clock(options.time_unit).untold(time_scale(&flow));
         untold.map_or(Ok(()), |exponent| Err(Invalid::Time { exponent }))?;
     }

@@ -71,6 +71,13 @@ impl<'a, R: Number> DualFlow<'a, R> {
         }
     }
 
+    /// How many times the rounding of its exponents β carries at [`DualFlow::here`].
+    pub(super) fn amplification(&self) -> f64 {
+        let (mut shift, mut beta) = (Vec::new(), Vec::new());
+        let shift = R::rounded(&self.here.shift, &mut shift);
+        self.reference.amplification(shift, R::rounded(&self.here.beta, &mut beta))
+    }
+
     /// Make [`DualFlow::here`] the state `Δν`.
     pub(super) fn visit(&mut self, state: &[R]) {
         if self.here.state == state {

@@ -1,10 +1,12 @@
-//! Gradient flow on the untied diagonal network `β = u₊∘v₊ − u₋∘v₋`, at any scale, over any horizon.
+//! Gradient flow on the untied diagonal network `β = u₊∘v₊ − u₋∘v₋`, at any scale, over any horizon; and, with another β
+//! of the same dual, on the tied one of any depth.
 //!
 //! | question | file |
 //! |---|---|
 //! | what is asked? | `problem` |
 //! | in which form is it integrated? | `prepare`, `range`, `left_over` |
 //! | the flow `ν' = r/N` and its Jacobian | `dual`, `reference` |
+//! | β and S of a tied network of depth 3 and more | `power` |
 //! | in binary64 | `plain`, `shifts` |
 //! | in double-double | `differences`, `exact` |
 //! | what else the two differ in | `number` |
@@ -28,6 +30,7 @@ mod number;
 mod parameters;
 mod pieces;
 mod plain;
+mod power;
 mod prepare;
 mod problem;
 mod range;
@@ -45,4 +48,4 @@ mod tests;
 pub use certify::{Certificate, End, certify};
 pub use drive::gradient_flow;
 pub use parameters::{Conserved, Parameters, conserved, parameters};
-pub use problem::{Problem, Weights};
+pub use problem::{Origin, Problem, Weights};

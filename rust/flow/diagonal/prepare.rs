@@ -9,7 +9,7 @@
 
 use super::left_over::{LeftOver, Unreachable, sum_of_squares};
 use super::number::Number;
-use super::problem::Problem;
+use super::problem::{Origin, Problem};
 use super::range::{Range, rows, surely_independent};
 use super::reference::Reference;
 use super::stopping::Goal;
@@ -129,7 +129,10 @@ impl<'a, R: Number> Prepared<'a, R> {
         let pick = |logs: &[DoubleDouble]| -> Vec<DoubleDouble> {
             self.columns.as_ref().map_or_else(|| logs.to_vec(), |kept| kept.iter().map(|i| logs[*i]).collect())
         };
-        Reference::new(&pick(&problem.start.log_a), &pick(&problem.start.log_b), shift, self.n)
+        match problem.start {
+            Origin::Untied(start) => Reference::new(&pick(&start.log_a), &pick(&start.log_b), shift, self.n),
+            Origin::Tied(start) => Reference::of_powers(start.depth, &start.log_start, shift, self.n),
+        }
     }
 
     /// From times of the original problem, in the caller's `unit`, to those of the reduced one.
@@ -273,12 +276,9 @@ impl<'a, R: Number> Prepared<'a, R> {
 
 /// The columns that move, if some do not.
 fn moving_columns(problem: &Problem<'_>) -> Option<Vec<usize>> {
-    let stuck = |i: usize| {
-        let (a, b) = (problem.start.log_a[i].to_f64(), problem.start.log_b[i].to_f64());
-        a == f64::NEG_INFINITY && b == f64::NEG_INFINITY
-    };
     let d = problem.x.d();
-    (0..d).any(stuck).then(|| (0..d).filter(|i| !stuck(*i)).collect())
+    let all = (0..d).all(|i| problem.start.moves(i));
+    (!all).then(|| (0..d).filter(|i| problem.start.moves(*i)).collect())
 }
 
 /// The data divided by `2^exponent`, stuck columns dropped; borrowed where that changes nothing.

@@ -138,7 +138,7 @@ impl RawWatch<'_, '_> {
         let beta = predictor(state);
         let mut r = vec![0.0; x.n()];
         residual(x, self.rows.targets, &beta, &mut r);
-        (self.stopping.judge(&beta, &r), peak(&r))
+        (self.stopping.judge(&beta, &r, 1.0), peak(&r))
     }
 }
 

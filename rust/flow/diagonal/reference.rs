@@ -8,6 +8,7 @@
 //! With `w = ½ ln(A/B) + 2G_ref + z` and the larger exponent `e`, `β = sign(w) e^e (1 − e^{−2|w|})` and
 //! `S = 2 e^e (1 + e^{−2|w|})`: the difference of two exponentials would cancel where `|β| ≪ √(AB)`.
 
+use super::power::Power;
 use super::prepare::peak;
 use crate::linalg::Rows;
 use crate::real::{DoubleDouble, Real, vector};
@@ -35,6 +36,8 @@ pub(super) struct Reference {
     exponents: Exponents,
     /// Sum of the largest shifts that were added to `g` in binary64.
     drift: f64,
+    /// What takes the place of the exponentials in a tied network of depth 3 and more.
+    power: Option<Power>,
 }
 
 /// `ln(A/4) + 2G_ref`, `ln(B/4) − 2G_ref` and half their difference, each as high and low parts.
@@ -79,9 +82,16 @@ impl Reference {
             g: vec![DoubleDouble::ZERO; d],
             exponents: Exponents { plus: Parts::zeros(d), minus: Parts::zeros(d), half: Parts::zeros(d) },
             drift: 0.0,
+            power: None,
         };
         reference.refresh();
         reference
+    }
+
+    /// `ν_ref = 0` of `n` multipliers, for a tied start `ln(αw)` of depth `depth`, coefficients times `e^shift`.
+    pub(super) fn of_powers(depth: u32, log_start: &[DoubleDouble], shift: DoubleDouble, n: usize) -> Self {
+        let none = vec![DoubleDouble::ZERO; log_start.len()];
+        Self { power: Some(Power::new(depth, log_start, shift)), ..Self::new(&none, &none, DoubleDouble::ZERO, n) }
     }
 
     /// Number of coordinates.
@@ -107,6 +117,22 @@ impl Reference {
     /// The exponents of the rising and of the falling part of coordinate `i` at the shift `z_i`, to binary64.
     pub(super) fn exponents(&self, i: usize, z: f64) -> (f64, f64) {
         (self.exponents.plus.high[i] + z, self.exponents.minus.high[i] - z)
+    }
+
+    /// How far `2G_i` may move upwards (or downwards) from the shift `z_i` in a straight line: until what grows has the size
+    /// `e^log_size`, and `overshoot` e-folds beyond the larger of that and what it is.
+    pub(super) fn room(&self, i: usize, z: f64, upwards: bool, log_size: f64, overshoot: f64) -> f64 {
+        if let Some(power) = &self.power {
+            return power.room(i, z, upwards, log_size + overshoot);
+        }
+        let (plus, minus) = self.exponents(i, z);
+        let exponent = if upwards { plus } else { minus };
+        (log_size - exponent).max(0.0) + overshoot
+    }
+
+    /// How many times its own rounding a shift makes of β.
+    pub(super) fn amplification(&self, z: &[f64], beta: &[f64]) -> f64 {
+        self.power.as_ref().map_or(1.0, |power| power.amplification(z, beta))
     }
 
     /// `ln(A/4)` and `ln(B/4)` of coordinate `i`, far below any exponent where they are −∞.
@@ -160,6 +186,10 @@ impl Reference {
 
     /// Form the exponents at `G_ref`: the end of every change of it.
     pub(super) fn refresh(&mut self) {
+        if let Some(power) = &mut self.power {
+            power.refresh(&self.g);
+            return;
+        }
         let half = DoubleDouble::from_f64(0.5);
         for i in 0..self.g.len() {
             let shift = self.g[i] + self.g[i];
@@ -175,12 +205,15 @@ impl Reference {
     /// are to each other where all of them underflow. The logarithm of that power.
     pub(super) fn evaluate_relative(&self, z: &[f64], beta: &mut [f64], slope: &mut [f64]) -> f64 {
         let top = z.iter().enumerate().fold(LOG_ZERO, |top, (i, z)| {
-            let (plus, minus) = self.exponents(i, *z);
+            let (plus, minus) = match &self.power {
+                Some(power) => (power.exponent(i, *z), LOG_ZERO),
+                None => self.exponents(i, *z),
+            };
             top.max(plus).max(minus)
         });
         let blocks = z.chunks(BLOCK).zip(beta.chunks_mut(BLOCK)).zip(slope.chunks_mut(BLOCK));
         for (k, ((z, beta), slope)) in blocks.enumerate() {
-            self.exponents.evaluate(k * BLOCK, z, -top, beta, slope);
+            self.evaluate_block(k * BLOCK, z, -top, beta, slope);
         }
         -top
     }
@@ -195,7 +228,7 @@ impl Reference {
         let state = |((z, beta), slope): ((&[f64], &mut [f64]), &mut [f64])| {
             let blocks = z.chunks(BLOCK).zip(beta.chunks_mut(BLOCK)).zip(slope.chunks_mut(BLOCK));
             for (k, ((z, beta), slope)) in blocks.enumerate() {
-                self.exponents.evaluate(k * BLOCK, z, 0.0, beta, slope);
+                self.evaluate_block(k * BLOCK, z, 0.0, beta, slope);
             }
         };
         if z.len() < WORTH_A_THREAD || rayon::current_num_threads() == 1 {
@@ -204,9 +237,14 @@ impl Reference {
             z.par_chunks(d).zip(beta.par_chunks_mut(d)).zip(slope.par_chunks_mut(d)).for_each(state);
         } else {
             let blocks = z.par_chunks(BLOCK).zip(beta.par_chunks_mut(BLOCK)).zip(slope.par_chunks_mut(BLOCK));
-            blocks
-                .enumerate()
-                .for_each(|(k, ((z, beta), slope))| self.exponents.evaluate(k * BLOCK, z, 0.0, beta, slope));
+            blocks.enumerate().for_each(|(k, ((z, beta), slope))| self.evaluate_block(k * BLOCK, z, 0.0, beta, slope));
+        }
+    }
+
+    fn evaluate_block(&self, start: usize, z: &[f64], lift: f64, beta: &mut [f64], slope: &mut [f64]) {
+        match &self.power {
+            Some(power) => power.evaluate(start, z, lift, beta, slope),
+            None => self.exponents.evaluate(start, z, lift, beta, slope),
         }
     }
 }

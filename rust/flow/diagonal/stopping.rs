@@ -87,15 +87,17 @@ impl<'p, R: Real> Stopping<'p, R> {
         self.goal
     }
 
-    /// Why to stop at β with residual `y − Xβ`, if at all.
-    pub(super) fn judge(&mut self, beta: &[R], residual: &[R]) -> Option<Status> {
+    /// Why to stop at β with residual `y − Xβ`, if at all; β carries so many times the rounding of its exponents.
+    pub(super) fn judge(&mut self, beta: &[R], residual: &[R], amplified: f64) -> Option<Status> {
         let seen = self.range.map(|range| {
             let rounded: Vec<f64> = residual.iter().map(|r| r.to_f64()).collect();
             range.size_within(&rounded)
         });
         let largest = seen.unwrap_or_else(|| if self.goal.rotated { norm(residual) } else { peak(residual) });
         let converged = largest <= self.goal.tol * self.goal.size;
-        if converged && self.goal.at_tolerance || self.at_floor(beta, seen.unwrap_or_else(|| peak(residual))) {
+        if converged && self.goal.at_tolerance
+            || self.at_floor(beta, seen.unwrap_or_else(|| peak(residual)) / amplified)
+        {
             return Some(if converged { self.goal.end } else { Status::RoundoffFloor });
         }
         (!self.sides.is_empty() && self.at_signs(beta, residual)).then_some(Status::InfeasibleSign)

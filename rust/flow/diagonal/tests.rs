@@ -5,6 +5,7 @@ mod endings;
 mod golden;
 mod laws;
 mod long;
+mod powers;
 mod reductions;
 
 use super::{Problem, Weights, gradient_flow};
@@ -63,7 +64,7 @@ impl Case {
         let (log_a, log_b) = self.logs();
         let Some(x) = Rows::new(&self.x, self.n, self.d) else { panic!("shape") };
         let start = Start { log_a, log_b };
-        let problem = Problem { x, y: &self.y, y_low: None, start: &start, weights: Some(self.weights()) };
+        let problem = Problem { x, y: &self.y, y_low: None, start: (&start).into(), weights: Some(self.weights()) };
         match gradient_flow(&problem, options, interrupt) {
             Ok(flow) => flow,
             Err(error) => panic!("{error}"),

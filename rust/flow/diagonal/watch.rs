@@ -18,6 +18,9 @@ use crate::ode::{Action, Observer, Step};
 /// Ctrl-C is to be answered within a fifth of a second, and before the end is known there is no row but the first.
 const HASTY_ROWS: usize = BATCH - 1;
 
+/// β that carries so many times the rounding of its exponents has too few digits to go on with.
+const BLIND: f64 = 1e11;
+
 /// The observer.
 pub(super) struct Watch<'p, 'i, R: Number = f64> {
     pub(super) table: Table<'p, R>,
@@ -69,7 +72,7 @@ impl<'p, 'i, R: Number> Watch<'p, 'i, R> {
             Plan::Automatic { .. } => table.push(&flow.reference, &[0.0], &start),
         }
         let mut watch = Self { table, stopping, plan, budget, way, verdict: None };
-        watch.verdict = watch.stopping.judge(&flow.here.beta, &flow.here.residual);
+        watch.verdict = watch.stopping.judge(&flow.here.beta, &flow.here.residual, flow.amplification());
         watch
     }
 
@@ -221,7 +224,11 @@ impl<'a, R: Number> Observer<R, DualFlow<'a, R>> for Watch<'_, '_, R> {
         };
         let (time, steps) = (self.table.time(step.t_new.to_f64()), step.stats().accepted);
         self.budget.monitor.progress(Progress { time, residual, steps, fraction });
-        self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual);
+        let amplified = flow.amplification();
+        self.verdict = self.stopping.judge(&flow.here.beta, &flow.here.residual, amplified);
+        if self.verdict.is_none() && amplified > BLIND {
+            self.verdict = Some(Status::StepTooSmall);
+        }
         if self.verdict.is_some() { Action::Stop } else { Action::Continue }
     }
 

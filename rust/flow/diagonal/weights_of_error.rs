@@ -69,6 +69,8 @@ pub(super) struct ErrorWeights {
     ulp: f64,
     /// How many times its round-off at the start of the step the residual has.
     noise: f64,
+    /// Of that the part that β itself accounts for.
+    amplified: f64,
     /// Growth rates `Xᵀν'`, and the slope `ν'` they belong to.
     rates: Vec<f64>,
     rates_of: Vec<f64>,
@@ -106,6 +108,7 @@ impl ErrorWeights {
             length: f64::INFINITY,
             ulp,
             noise: 1.0,
+            amplified: 1.0,
             rates: vec![0.0; d],
             rates_of: vec![f64::NAN; n],
             seen: vec![0.0; d],
@@ -120,13 +123,13 @@ impl ErrorWeights {
 
     /// Norm of the round-off of the residual at the start of the step.
     pub(super) fn round_off(&self) -> f64 {
-        norm(self.round_off.iter().copied())
+        self.amplified * norm(self.round_off.iter().copied())
     }
 
     /// The stages of a step are evaluated at these times, where exponents have moved by up to `reach`: each e-fold adds its
     /// rounding to that of β.
     pub(super) fn at_times<R: Real>(&mut self, t: &[R], reach: f64) {
-        self.noise = 1.0 + SHIFT_ROUND_OFF * reach;
+        self.noise = self.amplified + SHIFT_ROUND_OFF * reach;
         if let [_, .., last] = t {
             self.length = (exact(*last) - self.start).to_f64();
         }
@@ -136,7 +139,8 @@ impl ErrorWeights {
     pub(super) fn set<R: Real>(&mut self, x: Rows<'_>, reference: &Reference, t: R, here: &Seen<'_>, dy: &[f64]) {
         self.start = exact(t);
         self.length = f64::INFINITY;
-        self.noise = 1.0;
+        self.amplified = reference.amplification(here.shift, here.beta);
+        self.noise = self.amplified;
         self.find_rates(x, dy);
         self.slope.copy_from_slice(here.slope);
         self.residual_tolerance = self.residual_rtol * peak(here.residual);
@@ -222,9 +226,7 @@ impl ErrorWeights {
         self.find_rates(x, dy);
         let mut cap = f64::INFINITY;
         for (i, (rate, z)) in self.rates.iter().zip(shift).enumerate() {
-            let (plus, minus) = reference.exponents(i, *z);
-            let exponent = if *rate > 0.0 { plus } else { minus };
-            let room = (self.log_size - exponent).max(0.0) + OVERSHOOT;
+            let room = reference.room(i, *z, *rate > 0.0, self.log_size, OVERSHOOT);
             if room < 2.0 * cap * rate.abs() {
                 // What is left of the rate of a fitted coefficient is the rounding of r. It would hold up for ever those
                 // that are far slower, by it and by a step of its own length.

@@ -237,7 +237,7 @@ impl<'a> Observer<f64, DualFlow<'a>> for Walk<'_, '_> {
             return Action::Stop;
         }
         flow.visit(step.y_new());
-        let over = self.stopping.judge(&flow.here.beta, &flow.here.residual).is_some();
+        let over = self.stopping.judge(&flow.here.beta, &flow.here.residual, 1.0).is_some();
         if over { Action::Stop } else { Action::Continue }
     }
 

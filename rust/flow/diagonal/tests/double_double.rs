@@ -140,7 +140,7 @@ fn the_low_part_of_a_target_moves_the_end_as_a_target_does() {
         let (log_a, log_b) = case.logs();
         let start = Start { log_a, log_b };
         let x = Rows::from_parts(&case.x, case.n, case.d);
-        let problem = Problem { x, y: &case.y, y_low, start: &start, weights: None };
+        let problem = Problem { x, y: &case.y, y_low, start: (&start).into(), weights: None };
         let Ok(flow) = gradient_flow(&problem, &exactly(1e-28), &|| false) else { panic!("refused") };
         let beta = sums(&flow.beta, &flow.beta_low);
         let mut fitted = [DoubleDouble::ZERO; 2];
@@ -240,7 +240,7 @@ fn allocations<R: Number>(case: &Case, rtol: f64, steps: u64) -> (u64, u64) {
     let (log_a, log_b) = case.logs();
     let start = Start { log_a, log_b };
     let x = Rows::from_parts(&case.x, case.n, case.d);
-    let problem = Problem { x, y: &case.y, y_low: None, start: &start, weights: None };
+    let problem = Problem { x, y: &case.y, y_low: None, start: (&start).into(), weights: None };
     let mut taken = 0;
     let count = measure(|| {
         let Some(prepared) = Prepared::<R>::of(&problem, &|| false) else { panic!("interrupted") };
@@ -276,7 +276,7 @@ fn what_double_double_does_not_have_is_refused_by_name() {
     let start = Start { log_a, log_b };
     let x = Rows::from_parts(&case.x, 2, 3);
     let refused = |options: Options<'_>, y_low: Option<&[f64]>| -> Invalid {
-        let problem = Problem { x, y: &case.y, y_low, start: &start, weights: Some(case.weights()) };
+        let problem = Problem { x, y: &case.y, y_low, start: (&start).into(), weights: Some(case.weights()) };
         let Err(error) = gradient_flow(&problem, &options, &|| false) else { panic!("accepted") };
         error
     };
