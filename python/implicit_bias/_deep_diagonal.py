@@ -1,5 +1,6 @@
 """The tied diagonal network of any depth: its weights at time 0, and what the core is asked about them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -264,6 +265,32 @@ class DeepDiagonalNetwork(Network):
         end = limit_from(self.start, X, y, {"bounds": True, "tol": check.tol(None), "n_jobs": n_jobs})
         assert end.error_bound is not None
         return np.asarray((np.abs(beta - end.beta) + end.error_bound) * (1.0 + 4.0 * np.finfo(float).eps))
+
+    @property
+    def _tangent_degree(self) -> int:
+        return 2 * self.depth - 2
+
+    def _start_weights(self) -> tuple[TiedParameters, float]:
+        logs = self.start.high
+        top = float(logs.max())
+        with np.errstate(under="ignore"):
+            share = np.exp(logs - top)
+        return TiedParameters(share, share), top
+
+    def _tangent_features(self, X: Array, weights: Sequence[Array]) -> tuple[Array, Callable[[Array], Array]]:
+        size = self._tangent_size(weights)
+        return X * size, lambda step: size * step
+
+    def _tangent_size(self, weights: Sequence[Array]) -> Array:
+        r""":math:`D\sqrt{u_+^{2D-2} + u_-^{2D-2}}`, the norm of the gradient of every coefficient."""
+        plus, minus = (group ** (self.depth - 1) for group in weights)
+        return np.asarray(self.depth * np.hypot(plus, minus))
+
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        return np.asarray((X * self._tangent_size(weights) ** 2) @ Z.T)
+
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        return np.zeros(len(X))
 
     def _limit(self, X: Array, y: Array, options: LimitOptions) -> Limit:
         if self.depth > 2 and options.get("y_low") is not None:

@@ -1,6 +1,7 @@
 """The factorization of a matrix: its factors at time 0, and what the core and theory are asked about them."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -325,6 +326,40 @@ class MatrixFactorization(Network):
         with np.errstate(under="ignore"):
             return np.asarray(Z * np.exp(self.log_magnitude))
 
+    def _start_weights(self) -> tuple[Factors, float]:
+        return Factors(self.U, self.U if self.V is None else self.V), self.log_magnitude
+
+    def _tangent_features(self, X: Array, weights: Sequence[Array]) -> tuple[Array, Callable[[Array], Array]]:
+        # The gradients X_n V and X_nᵀ U, in columns that a rotation leaves: features turn, their products do not.
+        U, V = self._few(weights)
+        matrices = X.reshape(-1, *self.shape)
+        (n_rows, n_columns), width = self.shape, U.shape[1]
+        if self.V is None:
+            both = matrices + matrices.transpose(0, 2, 1)
+            return (both @ U).reshape(len(X), -1), lambda step: _symmetric_step(step.reshape(n_rows, width), U)
+        left, right = matrices @ V, matrices.transpose(0, 2, 1) @ U
+        features = np.hstack([left.reshape(len(X), -1), right.reshape(len(X), -1)])
+
+        def along(step: Array) -> Array:
+            cut = n_rows * width
+            return (step[:cut].reshape(n_rows, width) @ V.T + U @ step[cut:].reshape(n_columns, width).T).ravel()
+
+        return features, along
+
+    def _few(self, weights: Sequence[Array]) -> tuple[Array, Array]:
+        """The factors in no more columns than they have rows together."""
+        U, V = weights
+        Z = U if self.V is None else np.vstack([U, V])
+        if Z.shape[1] > Z.shape[0]:
+            Z = np.linalg.qr(Z.T, mode="r").T
+        return (Z, Z) if self.V is None else (Z[: self.shape[0]], Z[self.shape[0] :])
+
+    def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:
+        return np.asarray(self._tangent_features(X, weights)[0] @ self._tangent_features(Z, weights)[0].T)
+
+    def _outputs(self, X: Array, weights: Sequence[Array], log_unit: float) -> Array:
+        return np.asarray(X @ self.beta0)
+
     def _distance_bound(self, X: Array, y: Array, beta: Array, n_jobs: int) -> Array:
         # Nothing is proven of a factorization on its way.
         return np.full_like(beta, math.inf)
@@ -343,3 +378,9 @@ def _bartlett(height: int, width: int, random: np.random.Generator) -> Array:
     L = np.tril(random.standard_normal((height, height)), -1)
     L[np.diag_indices(height)] = np.sqrt(random.chisquare(width - np.arange(height)))
     return L
+
+
+def _symmetric_step(step: Array, W: Array) -> Array:
+    """The change of W Wᵀ for a step of W, row by row."""
+    half = step @ W.T
+    return np.asarray(half + half.T).ravel()

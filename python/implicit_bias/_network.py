@@ -130,8 +130,10 @@ class Network(ABC):
     ) -> KKTReport:
         """How far a predictor is from the end; in double-double `low` is the rest of `y` and of `beta`."""
 
-    #: Weights times c have the tangent kernel times c to this.
-    _tangent_degree = 2
+    @property
+    def _tangent_degree(self) -> int:
+        """Weights times c have the tangent kernel times c to this."""
+        return 2
 
     @abstractmethod
     def _start_weights(self) -> tuple[Sequence[Array], float]:

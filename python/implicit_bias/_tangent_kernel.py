@@ -239,7 +239,7 @@ def kernel_limit(net: Network, X: ArrayLike, y: ArrayLike) -> KernelLimit:
     array([0.25, 0.75])
     """
     model = network("net", net)
-    X, y = check.data(X, y, model.n_features)
+    X, y = check.data(model._observed(X), y, model.n_features)
     weights, log_unit = model._start_weights()
     if not any(np.any(group) for group in weights):
         raise ValueError("net must have a weight that is not 0: its tangent kernel is 0")
@@ -273,7 +273,7 @@ def _solve(kernel: Array, y: Array) -> Array:
 
 
 def _samples(X: ArrayLike, net: Network) -> Array:
-    samples = check.array("X", X, "(n_samples, n_features)")
+    samples = check.array("X", net._observed(X), "(n_samples, n_features)")
     if samples.shape[1] != net.n_features:
         raise ValueError(f"X must have {net.n_features} columns, one for every feature of net: got {samples.shape[1]}")
     return samples

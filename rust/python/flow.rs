@@ -13,6 +13,7 @@ use super::interrupt::{run_or_raise, run_reporting};
 use crate::flow::diagonal::{Problem, Weights, gradient_flow};
 use crate::flow::{Flow, Method, Observable, Options, Precision, Stats};
 use crate::limit::diagonal::{self, double_double};
+use crate::potential::Start;
 use crate::real::{DoubleDouble, Real};
 
 /// Tolerance of the end that distances in double-double are measured from: it is polished to the round-off floor anyway.
@@ -70,7 +71,7 @@ pub fn diagonal_flow<'py>(
         if !observables.contains(&Observable::Distance) {
             return gradient_flow(&problem, &options, monitor);
         }
-        let (end, end_low) = end_of(&problem, precision, &|| monitor.interrupted());
+        let (end, end_low) = end_of(&problem, &start, precision, &|| monitor.interrupted());
         // The budget is that of the whole call; what is left of it is above 0, or the flow would not accept it.
         let left = |seconds: f64| (seconds - clock.elapsed().as_secs_f64()).max(f64::MIN_POSITIVE);
         let max_seconds = max_seconds.map(left);
@@ -98,15 +99,20 @@ pub fn diagonal_flow<'py>(
 }
 
 /// Where distances are measured from: in double-double in two parts.
-fn end_of(problem: &Problem<'_>, precision: Precision, interrupted: &dyn Fn() -> bool) -> (Vec<f64>, Vec<f64>) {
+fn end_of(
+    problem: &Problem<'_>,
+    start: &Start,
+    precision: Precision,
+    interrupted: &dyn Fn() -> bool,
+) -> (Vec<f64>, Vec<f64>) {
     let (x, goal) = (problem.x, diagonal::Options { bounds: false, ..diagonal::Options::default() });
     if precision == Precision::Double {
-        return (diagonal::limit(x, problem.y, problem.start, &goal, interrupted).beta, Vec::new());
+        return (diagonal::limit(x, problem.y, start, &goal, interrupted).beta, Vec::new());
     }
     let low = |n: usize| problem.y_low.and_then(|low| low.get(n)).copied().unwrap_or(0.0);
     let y: Vec<_> = problem.y.iter().enumerate().map(|(n, y)| DoubleDouble::from_parts(*y, low(n))).collect();
     let goal = diagonal::Options { tol: EXACT_TOL, ..goal };
-    let found = double_double::limit(x, &y, problem.start, &goal, interrupted);
+    let found = double_double::limit(x, &y, start, &goal, interrupted);
     (found.beta, found.low.map(|low| low.beta).unwrap_or_default())
 }
 

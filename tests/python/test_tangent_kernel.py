@@ -22,7 +22,16 @@ def networks(seed: int = 1) -> list[Network]:
     rng = np.random.default_rng(seed)
     four = [rng.standard_normal(D) for _ in range(4)]
     a, W = rng.standard_normal(M), rng.standard_normal((M, D))
-    return [ib.DiagonalNetwork(*four), ib.FullyConnectedNetwork(a, W), ib.LeakyReLUNetwork(a, W, slope=0.3)]
+    U, V = rng.standard_normal((2, M)), rng.standard_normal((3, M))
+    return [
+        ib.DiagonalNetwork(*four),
+        ib.FullyConnectedNetwork(a, W),
+        ib.LeakyReLUNetwork(a, W, slope=0.3),
+        ib.DeepDiagonalNetwork.from_scale(D, 3, scale=0.5, weights=np.exp(rng.uniform(-0.5, 0.5, D))),
+        ib.MatrixFactorization(U, V),
+        # Wider than its rows together.
+        ib.MatrixFactorization(rng.standard_normal((2, 8)), rng.standard_normal((3, 8))),
+    ]
 
 
 def outputs(net: Network, X: Array, weights: list[NDArray[np.complex128]]) -> NDArray[np.complex128]:
@@ -30,6 +39,10 @@ def outputs(net: Network, X: Array, weights: list[NDArray[np.complex128]]) -> ND
     if isinstance(net, ib.DiagonalNetwork):
         u_plus, v_plus, u_minus, v_minus = weights
         return X @ (u_plus * v_plus - u_minus * v_minus)
+    if isinstance(net, ib.DeepDiagonalNetwork):
+        return X @ (weights[0] ** net.depth - weights[1] ** net.depth)
+    if isinstance(net, ib.MatrixFactorization):
+        return X @ (weights[0] @ weights[1].T).ravel()
     a, W = weights
     inputs = X @ W.T
     slope = getattr(net, "slope", 1.0)
@@ -48,11 +61,13 @@ def gradients(net: Network, X: Array, weights: list[Array]) -> Array:
 
 
 def weights_of(net: Network) -> list[Array]:
-    names = ("u_plus", "v_plus", "u_minus", "v_minus") if isinstance(net, ib.DiagonalNetwork) else ("a", "W")
-    return [getattr(net, name) for name in names]
+    if isinstance(net, ib.DeepDiagonalNetwork):
+        return [net.scale * net.weights] * 2
+    names = {ib.DiagonalNetwork: ("u_plus", "v_plus", "u_minus", "v_minus"), ib.MatrixFactorization: ("U", "V")}
+    return [getattr(net, name) for name in names.get(type(net), ("a", "W"))]
 
 
-@pytest.mark.parametrize("net", networks(), ids=lambda net: type(net).__name__)
+@pytest.mark.parametrize("net", networks(), ids=repr)
 def test_the_kernel_is_the_product_of_the_gradients(net: Network) -> None:
     X, _ = data()
     J = gradients(net, X, weights_of(net))
@@ -60,7 +75,7 @@ def test_the_kernel_is_the_product_of_the_gradients(net: Network) -> None:
     assert np.abs(ib.tangent_kernel(net, X) - J @ J.T).max() <= 1e-14 * np.abs(J @ J.T).max()
 
 
-@pytest.mark.parametrize("net", networks(), ids=lambda net: type(net).__name__)
+@pytest.mark.parametrize("net", networks(), ids=repr)
 def test_the_kernel_at_other_weights_is_that_of_a_network_with_these_weights_at_every_time(net: Network) -> None:
     X, y = data()
     flow = ib.gradient_flow(net, X, y, t=[0.0, 0.5, 2.0])
@@ -73,7 +88,7 @@ def test_the_kernel_at_other_weights_is_that_of_a_network_with_these_weights_at_
         assert np.array_equal(ib.tangent_kernel(net, X, row), kernel)
 
 
-@pytest.mark.parametrize("net", networks(), ids=lambda net: type(net).__name__)
+@pytest.mark.parametrize("net", networks(), ids=repr)
 def test_the_kernel_limit_is_the_end_of_the_linearised_flow(net: Network) -> None:
     X, y = data()
     rng = np.random.default_rng(2)

@@ -23,7 +23,7 @@ fn bounds(y: f64, start: f64, times: &[f64], beta: &[f64], end: Option<End<'_>>)
     let log_a = vec![DoubleDouble::from_f64(start) + DoubleDouble::LN_2 + DoubleDouble::LN_2];
     let start = Start { log_a, log_b: vec![DoubleDouble::from_f64(f64::NEG_INFINITY)] };
     let Some(x) = Rows::new(&[1.0], 1, 1) else { panic!("shape") };
-    let problem = Problem { x, y: &[y], y_low: None, start: &start, weights: None };
+    let problem = Problem { x, y: &[y], y_low: None, start: (&start).into(), weights: None };
     let options = Options { rtol: 1e-12, ..Options::default() };
     match certify(&problem, &options, (times, beta), end, &|| false) {
         Ok(Certificate { error_bound, ended: None }) => error_bound,
