@@ -232,8 +232,13 @@ class MatrixFactorization(Network):
             found = (half * self.U) @ (half * (self.U if self.V is None else self.V)).T
         return np.asarray(np.where(np.isnan(found), 0.0, found)).ravel()
 
-    def potential(self) -> Any:
+    def potential(self, *, precision: str = "double") -> Any:
         r"""No theorem gives a potential for a start alone: it takes observations that commute.
+
+        Parameters
+        ----------
+        precision : {"double", "double-double"}, default "double"
+            Of no effect.
 
         Raises
         ------
@@ -256,7 +261,7 @@ class MatrixFactorization(Network):
         Z = self._stacked
         if Z.shape[1] <= Z.shape[0]:
             return Z
-        return np.ascontiguousarray(np.linalg.qr(Z.T, mode="r").T)
+        return np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
 
     def _log_scale(self) -> float:
         r"""That of M: 2 ln of the root mean square of the entries of the factors, and of their unit."""
@@ -351,7 +356,7 @@ class MatrixFactorization(Network):
         U, V = weights
         Z = U if self.V is None else np.vstack([U, V])
         if Z.shape[1] > Z.shape[0]:
-            Z = np.linalg.qr(Z.T, mode="r").T
+            Z = np.asarray(np.linalg.qr(Z.T, mode="r")).T
         return (Z, Z) if self.V is None else (Z[: self.shape[0]], Z[self.shape[0] :])
 
     def _tangent_kernel(self, X: Array, Z: Array, weights: Sequence[Array]) -> Array:

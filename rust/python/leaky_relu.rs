@@ -8,14 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::convert::{NeuronArrays, WeightRows, matrix, neurons, rows, vector, weights_out};
+use super::convert::{NeuronArrays, NeuronLows, WeightRows, matrix, neurons, rows, vector, weights_out, with_lows};
 use super::flow::{named, neurons_out, observable, precise};
 use super::interrupt::run_reporting;
 use crate::flow::leaky_relu::{Problem, ending, gradient_flow, parameters};
-use crate::flow::{Neurons, Observable, Options, Precision};
-
-/// What binary64 leaves out of a start: of a (m), of W (m × d) and of the logarithm of their unit.
-type NeuronLows<'py> = (Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>, f64);
+use crate::flow::{Observable, Options, Precision};
 
 /// The trajectory from one start. `end` is what the observable "distance" is measured from.
 #[pyfunction]
@@ -82,14 +79,6 @@ pub fn leaky_relu_flow<'py>(
         out.set_item("path_low", matrix(py, low, path.shape()[0], path.shape()[1])?)?;
     }
     Ok(out)
-}
-
-/// A start together with its low parts.
-fn with_lows<'a>(start: Neurons<'a>, lows: Option<&'a NeuronLows<'_>>) -> PyResult<Neurons<'a>> {
-    let Some((a, w, log)) = lows else { return Ok(start) };
-    let a_low = a.as_ref().map(|a| a.as_slice()).transpose()?;
-    let w_low = w.as_ref().map(|w| w.as_slice()).transpose()?;
-    Ok(Neurons { a_low, w_low, log_magnitude_low: *log, ..start })
 }
 
 /// The weights behind the path of a flow: a (T × m) and W (T × m × d), and in double-double what binary64 leaves out of each.
