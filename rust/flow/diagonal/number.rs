@@ -78,7 +78,7 @@ impl Number for f64 {
 
     const REDUCES_ROWS: bool = true;
     const MOST_STAGES: usize = 7;
-    const BETWEEN: f64 = 4e-8;
+    const BETWEEN: f64 = 2e-7;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
         problem.y.to_vec()
@@ -131,7 +131,7 @@ impl Number for DoubleDouble {
 
     const REDUCES_ROWS: bool = false;
     const MOST_STAGES: usize = 11;
-    const BETWEEN: f64 = 4e-17;
+    const BETWEEN: f64 = 2e-16;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {
         let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);
