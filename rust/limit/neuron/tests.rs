@@ -1,6 +1,7 @@
 //! Laws of the closed form; independent digits come from mpmath, in the tests of the Python package.
 
 use super::*;
+use crate::real::Scaled;
 
 /// Double-double operations, a few hundred of them on numbers of size one, between well-conditioned factors.
 const TOLERANCE: f64 = 1e-29;
