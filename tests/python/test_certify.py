@@ -124,14 +124,14 @@ def test_bounds_of_a_hundred_samples_and_a_thousand_features_are_as_sharp():
     assert assert_sharp(flow, true_errors(flow, net, data.X, data.y)) > 20
 
 
-@pytest.mark.parametrize("kind", ["correlated", "biased", "one-sided", "per coordinate", "tall", "dependent rows"])
+@pytest.mark.parametrize("kind", ["correlated", "biased", "one-sided", "per coordinate", "square", "dependent rows"])
 def test_bounds_are_as_sharp_on_data_and_starts_of_every_kind(kind):
     rng = np.random.default_rng(11)
-    X = rng.standard_normal((6, 14) if kind != "tall" else (30, 14))
+    X = rng.standard_normal((6, 14) if kind != "square" else (14, 14))
     if kind == "correlated":
         X = X @ np.linalg.cholesky(0.99 ** np.abs(np.subtract.outer(np.arange(14), np.arange(14)))).T
     beta = rng.uniform(0.3, 1.5, 14)
-    y = X @ beta + (rng.standard_normal(30) if kind == "tall" else 0.0)
+    y = X @ beta
     if kind == "dependent rows":
         X, y = X[[0, 1, 2, 3, 4, 5, 0]], y[[0, 1, 2, 3, 4, 5, 0]]
     weights = {name: rng.uniform(0.5, 1.5, 14) for name in NAMES}

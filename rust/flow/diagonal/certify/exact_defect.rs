@@ -12,7 +12,7 @@ use super::newton::Linear;
 use super::panel::{Panel, combine, terms};
 use super::polynomial::{ExactWeights, POINTS, STAGES, Weights};
 use crate::linalg::norm;
-use crate::real::{DoubleDouble, Real, axpy_roundings, dot_roundings, vector};
+use crate::real::{DoubleDouble, Real, vector};
 
 /// Corrections at most; each gains what an iteration of Newton's method gains.
 const CORRECTIONS: usize = 4;
@@ -103,8 +103,9 @@ impl Known {
         combine(&table.projection, &self.samples.defects, -1.0, &mut step);
         linear.solve(&mut step);
         let lengths: Weights = core::array::from_fn(|j| norm(step[j * n..(j + 1) * n].iter().copied()));
-        let longest = table.value_at.iter().fold(0.0, |most: f64, weights| most.max(terms(weights, &lengths)));
-        // Between the points, too: ∫ℓ_j is nowhere half as large again as at the nearest of them.
+        let at = |weights: &Weights| weights.iter().zip(&lengths).map(|(w, length)| w.abs() * length).sum::<f64>();
+        let longest = table.range_at.iter().fold(0.0, |most: f64, weights| most.max(at(weights)));
+        // Between the extrema, too: twice the overshoot, of a polynomial in any direction, is below a half.
         let moved = 1.5 * panel.h * longest;
         if !(2.0 * frame.longest * moved <= SMALL) {
             return false;
@@ -143,8 +144,8 @@ impl Known {
             *z = -*z;
         }
         vector::exp_m1(change, &mut down);
-        let of_shift = (axpy_roundings(n) + STAGES + 8) as f64 * u;
-        let of_product = (dot_roundings(d) + 16) as f64 * u;
+        let of_shift = (n + STAGES + 8) as f64 * u;
+        let of_product = (d + 16) as f64 * u;
         let mut sizes = Vec::with_capacity(POINTS);
         for m in 0..POINTS {
             let (at, length) = (m * d..(m + 1) * d, length(m));

@@ -13,7 +13,7 @@ use super::super::prepare::Prepared;
 use super::super::problem::Problem;
 use super::super::reference::Reference;
 use crate::linalg::{Rows, RowwiseQr, norm};
-use crate::real::{DoubleDouble, Real, axpy_roundings, dot_roundings};
+use crate::real::{DoubleDouble, Real};
 
 /// Rounding of sums of squares and products of norms.
 const OUTWARD: f64 = 1.0 + 1e-10;
@@ -38,7 +38,8 @@ impl Rounding {
     /// Of binary64, d coordinates.
     pub(super) fn sixteen(d: usize) -> Self {
         let u = f64::UNIT_ROUNDOFF;
-        Self { beta: OF_BETA * u, exponent: 0.0, sum: (dot_roundings(d) + 4) as f64 * u }
+        // A product of several vectors with the data may add up in any order.
+        Self { beta: OF_BETA * u, exponent: 0.0, sum: (d + 4) as f64 * u }
     }
 }
 
@@ -106,7 +107,7 @@ impl<'p> Frame<'p> {
             columns,
             gamma,
             size: length(&y),
-            of_shift: (axpy_roundings(n) as f64 + 4.0) * u,
+            of_shift: (n as f64 + 4.0) * u,
             logarithm: longest_logarithm(reference),
         }
     }

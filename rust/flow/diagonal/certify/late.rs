@@ -193,8 +193,8 @@ impl Frame<'_> {
             (0..n).flat_map(|n| kept.iter().map(move |(i, root)| self.z.row(n)[*i] * root)).collect();
         let svd = ThinSvd::of(Rows::from_parts(&scaled, n, d), 1.0);
         let size = OUTWARD * norm(scaled.iter().copied());
-        // Householder QR and the decomposition of its triangle, the constants of `limit`'s certificate by QR; of the kernel
-        // of data with σ₁ < 10 σ_n the error of σ_n is a tenth of that.
+        // Householder QR and the decomposition of its triangle, the constants of `limit`'s certificate by QR. From the kernel, which is
+        // taken where σ₁ ≤ 10 σ_n, the error is at most `5√n` units for each of no more than d roundings.
         let (long, short) = (n.max(d) as f64, n.min(d) as f64);
         let off = (6.0 * long + 13.0 * short + 12.0) * short * f64::UNIT_ROUNDOFF + self.gamma;
         let least = svd.sigma().get(n.checked_sub(1)?)? - off * size;

@@ -79,7 +79,7 @@ impl Polynomial {
     }
 
     /// Weights of `q(θ)`.
-    fn slope(&self, theta: f64) -> ExactWeights {
+    pub(super) fn slope(&self, theta: f64) -> ExactWeights {
         let mut values = [DoubleDouble::ZERO; STAGES];
         legendre(from_unit(theta), &mut values);
         self.legendre.map(|row| inner(&row, &values))

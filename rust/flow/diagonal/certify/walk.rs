@@ -208,7 +208,8 @@ impl Walk<'_, '_> {
         };
         // Of the time of the row, and of θ.
         let clock = self.clock_error * row.time + 4.0 * f64::UNIT_ROUNDOFF * panel.h;
-        let error = error + clock * 2.0 * lengths.iter().sum::<f64>();
+        let fastest = (1.1 * terms(&self.table.slope(theta), &lengths)).max(lengths.iter().sum::<f64>());
+        let error = error + clock * fastest;
         let beside = Beside { prepared: self.prepared, frame: &self.frame, reference: &self.reference };
         row.bound(&beside, &state, (reach, &path), error, exact);
         self.done += 1;
