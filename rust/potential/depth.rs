@@ -44,7 +44,8 @@ pub struct Arc {
 /// The functions of one depth.
 #[derive(Clone, Copy, Debug)]
 pub struct Depth {
-    depth: u32,
+    /// `D`.
+    layers: u32,
     /// `D/(D−2)` and `2/(D−2)`; infinite at depth 2.
     e: DoubleDouble,
     k: DoubleDouble,
@@ -77,13 +78,13 @@ impl Depth {
     pub fn new(depth: u32) -> Self {
         let number = |v: u32| DoubleDouble::from(f64::from(v));
         let below = number(depth.saturating_sub(2));
-        Self { depth, e: number(depth) / below, k: number(2) / below }
+        Self { layers: depth, e: number(depth) / below, k: number(2) / below }
     }
 
     /// `D`.
     #[must_use]
     pub fn depth(&self) -> u32 {
-        self.depth
+        self.layers
     }
 
     /// `e = D/(D−2)`.
@@ -93,7 +94,7 @@ impl Depth {
     }
 
     fn is_shallow(&self) -> bool {
-        self.depth <= 2
+        self.layers <= 2
     }
 
     /// `h(z)`, odd and rising.
@@ -103,7 +104,7 @@ impl Depth {
             return sinh(arc.z) * Scaled::from(2.0);
         }
         // (1+z)^{−e} = (1−z)^{−e} e^{−eL} with L = ln((1+z)/(1−z)): nothing cancels.
-        let gap = self.logarithm(arc) * Scaled::from(self.e);
+        let gap = logarithm(arc) * Scaled::from(self.e);
         let size = -exp_m1(-gap) * power(arc.a, -self.e);
         if arc.z.is_negative() { -size } else { size }
     }
@@ -184,24 +185,24 @@ impl Depth {
         if self.is_shallow() {
             return Scaled::from(4.0) * sinh(arc.z * Scaled::from(0.5)).square();
         }
-        let below = Scaled::from(f64::from(self.depth) - 2.0);
+        let below = Scaled::from(f64::from(self.layers) - 2.0);
         let far = Scaled::from(2.0) - arc.a;
         if arc.is_inner() {
             // With m = −(k/2) ln(1−z²), n = k atanh z: ½(…) = e^m cosh n − 1 = (e^m − 1) cosh n + 2 sinh²(n/2).
             let half = Scaled::from(self.k.mul_f64(0.5));
             let m = (arc.z.square() / (arc.a * far)).ln_1p() * half;
-            let n = self.logarithm(arc) * half;
+            let n = logarithm(arc) * half;
             let wave = sinh(n * Scaled::from(0.5)).square() * Scaled::from(2.0);
             return below * (exp_m1(m) * (wave + Scaled::ONE) + wave);
         }
         let sum = power(arc.a, -self.k) + power(far, -self.k) - Scaled::from(2.0);
         below * sum * Scaled::from(0.5)
     }
+}
 
-    /// `ln((1+|z|)/(1−|z|)) ≥ 0`.
-    fn logarithm(&self, arc: Arc) -> Scaled {
-        (Scaled::from(2.0) * arc.z.abs() / arc.a).ln_1p()
-    }
+/// `ln((1+|z|)/(1−|z|)) ≥ 0`.
+fn logarithm(arc: Arc) -> Scaled {
+    (Scaled::from(2.0) * arc.z.abs() / arc.a).ln_1p()
 }
 
 /// `v^p` for `v > 0`.

@@ -151,7 +151,7 @@ proptest! {
         horizon in prop::option::of(0.0..1e3_f64),
     ) {
         let (start, times) = (case.start(), horizon.map(|t| [t]));
-        let problem = Problem { x: case.rows(), y: &case.y, y_low: None, start: &start, weights: Some(case.raw()) };
+        let problem = Problem { x: case.rows(), y: &case.y, y_low: None, start: (&start).into(), weights: Some(case.raw()) };
         let times = times.as_ref().map(<[f64; 1]>::as_slice);
         let options = FlowOptions { times, method, max_steps: Some(STEPS), ..FlowOptions::default() };
         if let Ok(flow) = gradient_flow(&problem, &options, &|| false) {

@@ -147,7 +147,9 @@ impl End<'_, '_> {
         let rounded = polished.point.beta.iter().map(|b| b.low.abs() + f64::EPSILON * b.low.abs());
         bound.iter_mut().zip(rounded).for_each(|(bound, low)| *bound += low);
         self.space.units().coefficients_out(&mut bound);
-        bound.iter_mut().for_each(|bound| *bound = or_infinite(*bound * (1.0 + f64::EPSILON) + f64::from_bits(1)));
+        for bound in &mut bound {
+            *bound = or_infinite(*bound * (1.0 + f64::EPSILON) + f64::from_bits(1));
+        }
         bound
     }
 

@@ -84,11 +84,11 @@ impl<'s, 'd> Polish<'s, 'd> {
         let slopes: Vec<f64> = found.metric.iter().map(|s| s.ln()).collect();
         let mut basis = Basis::choose(self.space.rows(), &slopes)?;
         let start: Vec<Arc> = basis.columns.iter().map(|i| arcs[*i]).collect();
-        let own = |basis: &Basis| basis.columns.iter().map(|i| self.own_arc(found, *i)).collect::<Vec<_>>();
+        let own = |basis: &Basis| basis.columns.iter().map(|i| own_arc(found, *i)).collect::<Vec<_>>();
         let mut point = self.evaluate(&basis, &start).or_else(|| self.evaluate(&basis, &own(&basis)))?;
         let (mut steps, mut fresh) = (0, true);
         let goal = EXACT * largest(&self.space.y);
-        while steps < STEPS && self.size(&point) > goal && !interrupted() {
+        while steps < STEPS && size_of(&point) > goal && !interrupted() {
             steps += 1;
             if let Some(next) = self.step(&basis, &point) {
                 point = next;
@@ -109,16 +109,6 @@ impl<'s, 'd> Polish<'s, 'd> {
             (basis, point) = (again, same);
         }
         Some(Polished { basis, point, samples: self.samples.clone(), steps })
-    }
-
-    /// The point as the slacks of the road know it, whatever its coefficient.
-    fn own_arc(&self, found: &Found, i: usize) -> Arc {
-        let (z, a) = found.arcs[i];
-        if z.abs() < 0.5 { Arc::from_z(Scaled::from(z)) } else { Arc::from_a(Scaled::from(a), z < 0.0) }
-    }
-
-    fn size(&self, point: &Point) -> f64 {
-        point.residual.iter().fold(0.0, |m: f64, r| m.max(r.high.abs()))
     }
 
     /// Everything at basic points. `None` if another coordinate would leave (−1, 1).
@@ -153,11 +143,11 @@ impl<'s, 'd> Polish<'s, 'd> {
     /// whole numbers the constants cancel exactly, and what is left is `a_I/c_I = ± Σ T_bI ± a_b/c_b`.
     fn tie(&self, basis: &Basis, basic: &[Arc], arcs: &mut [Arc]) {
         let d = arcs.len();
-        for i in 0..d {
-            if basis.columns.contains(&i) || !arcs[i].a.abs().is_below(TIED) {
+        for (i, tied) in arcs.iter_mut().enumerate() {
+            if basis.columns.contains(&i) || !tied.a.abs().is_below(TIED) {
                 continue;
             }
-            let negative = arcs[i].z.is_negative();
+            let negative = tied.z.is_negative();
             let terms = basis.columns.iter().zip(basic).enumerate().map(|(b, (k, arc))| {
                 let entry = basis.table[b * d + i];
                 // Rounding of a 0, which an inner coordinate would make much of.
@@ -166,7 +156,7 @@ impl<'s, 'd> Polish<'s, 'd> {
                 if arc.z.is_negative() == negative { small } else { -small }
             });
             let sum = terms.fold(Scaled::ZERO, |sum, term| sum + term) * self.law.cost[i];
-            arcs[i] = Arc::from_a(sum, negative);
+            *tied = Arc::from_a(sum, negative);
         }
     }
 
@@ -206,7 +196,7 @@ impl<'s, 'd> Polish<'s, 'd> {
         let kernel = Kernel::of(basis, &point.log_slope)?;
         let residual: Vec<f64> = point.residual.iter().map(|r| r.high).collect();
         let move_by = kernel.solve(&self.in_basis(basis, &residual));
-        let before = self.size(point);
+        let before = size_of(point);
         let mut length = 1.0;
         for _ in 0..HALVINGS {
             let basic: Vec<Arc> = basis
@@ -216,7 +206,7 @@ impl<'s, 'd> Polish<'s, 'd> {
                 .map(|(i, (log, step))| self.moved(point, *i, *log, length * step))
                 .collect();
             if let Some(next) = self.evaluate(basis, &basic)
-                && self.size(&next) < GAIN * before
+                && size_of(&next) < GAIN * before
             {
                 return Some(next);
             }
@@ -258,6 +248,17 @@ impl<'s, 'd> Polish<'s, 'd> {
         };
         times(&inverse, residual)
     }
+}
+
+/// The point as the slacks of the road know it, whatever its coefficient.
+fn own_arc(found: &Found, i: usize) -> Arc {
+    let (z, a) = found.arcs[i];
+    if z.abs() < 0.5 { Arc::from_z(Scaled::from(z)) } else { Arc::from_a(Scaled::from(a), z < 0.0) }
+}
+
+/// `max|y − Xβ|`.
+fn size_of(point: &Point) -> f64 {
+    point.residual.iter().fold(0.0, |m: f64, r| m.max(r.high.abs()))
 }
 
 /// `diag(S_B) + T diag(S_I) Tᵀ` with unit diagonal or so: in the metric of the basic slopes.

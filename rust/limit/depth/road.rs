@@ -29,7 +29,7 @@ const CENTRED: f64 = 1e-3;
 const IDLE: usize = 8;
 
 /// One of the two parts of a coefficient, or all of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Part {
     coordinate: usize,
     /// 1 for `p`, −1 for `m`, 0 for a coefficient that is not split.
@@ -113,17 +113,8 @@ impl<'s, 'd> Road<'s, 'd> {
         let mut parts = Vec::with_capacity(2 * d);
         for (i, least) in space.least.iter().enumerate() {
             let log = law.log_unit[i].to_f64();
-            let part = |sign: f64, x: f64| Part {
-                coordinate: i,
-                sign,
-                x,
-                s: 1.0,
-                dx: 0.0,
-                ds: 0.0,
-                from: 0.0,
-                rate: 0.0,
-                goal: theta * log,
-            };
+            let part =
+                |sign: f64, x: f64| Part { coordinate: i, sign, x, s: 1.0, goal: theta * log, ..Part::default() };
             if log >= mean.ln() {
                 parts.push(part(0.0, 0.0));
             } else {

@@ -52,7 +52,7 @@ fn legendre(j: usize) -> (DoubleDouble, DoubleDouble) {
             (before, p) = (p, next);
         }
         slope = (before - x * p).mul_f64(n) / (DoubleDouble::ONE - x * x);
-        x = x - p / slope;
+        x -= p / slope;
     }
     (x, DoubleDouble::from_f64(2.0) / ((DoubleDouble::ONE - x * x) * slope * slope))
 }
