@@ -255,7 +255,7 @@ class MatrixFactorization(Network):
         Z = self._stacked
         if Z.shape[1] <= Z.shape[0]:
             return Z
-        return np.ascontiguousarray(np.linalg.qr(Z.T, mode="r").T)
+        return np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
 
     def _log_scale(self) -> float:
         r"""That of M: 2 ln of the root mean square of the entries of the factors, and of their unit."""

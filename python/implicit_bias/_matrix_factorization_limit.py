@@ -1,7 +1,7 @@
 r"""The end of the flow of a matrix factorization, and the check of any matrix against it.
 
-Where the observations are symmetric and commute, and the start does with them, the flow falls apart into one number
-for every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2`, :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
+Where the observations are symmetric and commute, and the start does with them, the flow falls apart into a number for
+every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2`, :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
 :math:`\tfrac14(A e^{2G} - B e^{-2G})`, :math:`\dot G` the eigenvalue of the gradient: a diagonal network, whose limit
 is known (Woodworth et al. 2020, Theorem 4, for the start of infinite width: A = B = 2 α² k). Elsewhere: by integration.
 """
