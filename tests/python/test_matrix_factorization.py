@@ -249,8 +249,8 @@ def test_targets_that_no_matrix_fits_have_no_nuclear_norm():
 
 
 def test_the_transition_of_matrix_completion_is_at_alpha_squared_k_of_one():
-    # The grid of [W], figure 4: d = 10, rank 1, 60 observed entries. Excess nuclear norm of what has been learned over the
-    # least one, and how far the entries have moved that nobody observes.
+    # The grid of [W], figure 4: d = 10, rank 1, 60 observed entries. Excess nuclear norm of what has been learned over
+    # the least one, and how far the entries have moved that nobody observes.
     seen, y, M = completion(11)
     least = ib.baselines.min_nuclear_norm(seen, y).value
     hidden = np.ones((10, 10), dtype=bool)
