@@ -41,8 +41,7 @@ pub fn matrix_factorization_flow<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (z, (d1, d2), symmetric, log_magnitude) = &start;
     let factors = Factors { d1: *d1, d2: *d2, k: z.shape()[1], symmetric: *symmetric };
-    let problem =
-        Problem { x: rows(&X)?, y: y.as_slice()?, factors, z: z.as_slice()?, log_magnitude: *log_magnitude };
+    let problem = Problem { x: rows(&X)?, y: y.as_slice()?, factors, z: z.as_slice()?, log_magnitude: *log_magnitude };
     let times = times.as_ref().map(|t| t.as_slice()).transpose()?;
     let end = end.as_ref().map(|end| end.as_slice()).transpose()?.unwrap_or(&[]);
     let observables = observables.iter().map(|name| observable(name)).collect::<PyResult<Vec<_>>>()?;

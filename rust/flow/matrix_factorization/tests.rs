@@ -48,8 +48,12 @@ impl Case {
 
 /// The shapes that every law is tested on: wide, tall and square, one factor and two.
 fn shapes(k: usize) -> [Factors; 4] {
-    [(2, 4, false), (3, 1, false), (3, 3, false), (3, 3, true)]
-        .map(|(d1, d2, symmetric)| Factors { d1, d2, k, symmetric })
+    [(2, 4, false), (3, 1, false), (3, 3, false), (3, 3, true)].map(|(d1, d2, symmetric)| Factors {
+        d1,
+        d2,
+        k,
+        symmetric,
+    })
 }
 
 /// `max|a − b| / max|b|`.

@@ -59,7 +59,8 @@ fn factors_of_one_product_are_one_flow() {
         let case = Case::gaussian(4, factors, 1, 20 + seed as u64);
         let mut turned = case.clone();
         turned.factors.k = 3;
-        turned.z = case.z.chunks_exact(2).flat_map(|z| [0.6 * z[0] + 0.8 * z[1], 0.0, 0.6 * z[1] - 0.8 * z[0]]).collect();
+        turned.z =
+            case.z.chunks_exact(2).flat_map(|z| [0.6 * z[0] + 0.8 * z[1], 0.0, 0.6 * z[1] - 0.8 * z[0]]).collect();
         let (one, other) = (at_times(&case, Method::Auto), at_times(&turned, Method::Auto));
         assert!(distance(&one.beta, &other.beta) < 1e-10 && distance(&one.loss, &other.loss) < 1e-10);
     }
@@ -108,7 +109,8 @@ fn a_flow_that_is_stiff_is_left_to_the_implicit_method() {
         case.x[8 + e] = case.x[e] + 1e-3 * case.x[8 + e];
     }
     case.y[1] = case.y[0] + 1e-3;
-    let [auto, radau] = [Method::Auto, Method::Radau].map(|method| case.flow(&Options { method, ..Options::default() }));
+    let [auto, radau] =
+        [Method::Auto, Method::Radau].map(|method| case.flow(&Options { method, ..Options::default() }));
     assert_eq!((auto.status, radau.status), (Status::Converged, Status::Converged));
     assert!(auto.stats.jacobians > 0 && auto.stats.accepted < 2000, "{:?}", auto.stats);
     assert!(distance(&auto.beta[auto.beta.len() - 8..], &radau.beta[radau.beta.len() - 8..]) < 1e-7);
