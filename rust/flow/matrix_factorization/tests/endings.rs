@@ -18,9 +18,10 @@ fn random_starts_converge_at_every_scale() {
         for log_magnitude in [5.0, 0.0, -9.0, -18.0, -100.0] {
             let case = Case { log_magnitude, ..Case::gaussian(2, factors, 1, 60 + seed as u64) };
             let flow = case.flow(&Options::default());
-            // Terms of e^10 of a residual of 1e-12 are beyond binary64: 1e-16 of them is 2e-12.
-            let end = if log_magnitude == 5.0 { Status::RoundoffFloor } else { Status::Converged };
-            assert_eq!(flow.status, end, "{factors:?} at {log_magnitude}: {:?}", flow.stats);
+            // Terms of e^10 of a residual of 1e-12 are beyond binary64, 1e-16 of them is 2e-12: the last step may end below
+            // that or not.
+            let floor = log_magnitude == 5.0 && flow.status == Status::RoundoffFloor;
+            assert!(floor || flow.status == Status::Converged, "{factors:?} at {log_magnitude}: {:?}", flow.stats);
             assert_eq!(flow.times.len(), crate::flow::AUTOMATIC_ROWS);
         }
     }
