@@ -177,6 +177,21 @@ def test_a_symmetric_factorization_of_observations_that_commute_is_one_sided():
     assert np.linalg.eigvalsh(end.beta.reshape(5, 5)).min() >= -1e-12
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 1e100, 1e200])
+def test_limits_of_the_smallest_and_largest_starts_hold_no_nan(size):
+    X, _, _, y = commuting(13)
+    half, zero = size * np.eye(5), np.zeros((5, 5))
+    for net in (
+        ib.MatrixFactorization(np.hstack([half, zero]), np.hstack([zero, half])),
+        ib.MatrixFactorization.symmetric(half),
+    ):
+        end = ib.limit(net, X, y)
+        assert end.kkt.theorem is not None
+        assert not np.isnan(end.beta).any()
+        assert np.isfinite(end.beta).all() or not end.success
+        assert end.success or size >= 1e100  # beyond the least scale at which binary64 sees y beside it
+
+
 def test_woodworth_theorem_4_the_limit_of_infinite_width():
     # k → ∞ at α² k fixed: κ = 2 α² k. P(0) is α² k (I + O(√(d/k))), and the limit follows it.
     X, Q, x, y = commuting(9)
