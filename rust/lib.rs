@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | untied diagonal network | `β = u₊∘v₊ − u₋∘v₋` | `ν ∈ R^N`, `ν' = r/N`, `∇Q(β) = Xᵀν` | `diagonal` |
 //! | fully connected linear network | `β = Wᵀa` | `a` and `W` in the singular vectors of `X` | `fully_connected` |
+//! | matrix factorization | `M = U Vᵀ`, or `W Wᵀ` | a thin factor Z of `[U; V][U; V]ᵀ` | `matrix_factorization` |
 //! | leaky-ReLU network | `f(x) = Σ a_i σ(w_iᵀx)` | `a` and `W` in the span of the samples, event by event | `leaky_relu` |
 //!
 //! The scale of the start enters only through its logarithm, so 10^-100000 is an ordinary input.

@@ -99,7 +99,7 @@ class MatrixFactorization(Network):
     >>> flow = ib.gradient_flow(net, seen, [1.0, 2.0, 2.0])
     >>> flow.matrix[-1].round(2)
     array([[1.  , 2.  ],
-           [2.  , 3.94]])
+           [2.  , 1.79]])
     """
 
     U: Array

@@ -1,7 +1,7 @@
 r"""The end of the flow of a matrix factorization, and the check of any matrix against it.
 
-Where the observations are symmetric and commute, and the start does with them, the flow falls apart into one number
-for every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2`, :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
+Where the observations are symmetric and commute, and the start does with them, the flow falls apart into a number for
+every eigenvector q they share: with :math:`A = \|(U+V)^\top q\|^2`, :math:`B = \|(U-V)^\top q\|^2` its eigenvalue is
 :math:`\tfrac14(A e^{2G} - B e^{-2G})`, :math:`\dot G` the eigenvalue of the gradient: a diagonal network, whose limit
 is known (Woodworth et al. 2020, Theorem 4, for the start of infinite width: A = B = 2 α² k). Elsewhere: by integration.
 """
@@ -45,9 +45,12 @@ def limit(net: "MatrixFactorization", X: Array, y: Array, options: LimitOptions)
         return _by_integration(net, X, y, options)
     found = spectrum.net._limit(spectrum.X, y, LimitOptions(bounds=False, tol=options["tol"], n_jobs=options["n_jobs"]))
     Q = spectrum.vectors
+    with np.errstate(over="ignore", invalid="ignore"):
+        beta = ((Q * found.beta) @ Q.T).ravel()
     return replace(
         found,
-        beta=((Q * found.beta) @ Q.T).ravel(),
+        # A sum of two infinities is not known, and what is not known is infinite.
+        beta=np.where(np.isnan(beta), np.inf, beta),
         message=found.message + "; the eigenvalues are those of a diagonal network, for the observations commute",
         kkt=replace(found.kkt, theorem=THEOREM, error_bound=None),
     )
@@ -89,7 +92,9 @@ def _spectrum(net: "MatrixFactorization", X: Array) -> Spectrum | None:
     rows = matrices / np.where(sizes > 0.0, sizes, 1.0)[:, None, None]
     # Generic weights: a combination of commuting matrices has their common eigenvectors, and no others, with
     # probability one. The start decides between vectors of one eigenvalue.
-    Z = net._thin
+    # In units of the largest weight: squares of others may be no floats.
+    peak = float(np.abs(net._thin).max()) or 1.0
+    Z = net._thin / peak
     U, V = Z[:d], Z[-d:]
     start = [(U + V) @ (U + V).T, (U - V) @ (U - V).T, (U + V) @ (U - V).T] if net.V is not None else [U @ U.T]
     whole = max(float(np.abs(start[0]).max()), float(np.abs(start[-1]).max()), np.finfo(float).tiny)
@@ -105,8 +110,8 @@ def _spectrum(net: "MatrixFactorization", X: Array) -> Spectrum | None:
             return None
     # √A/2 and √B/2 are the weights of a diagonal network with these A and B; of one factor A = 4 p, and B = 0.
     unit = 0.5 if net.V is not None else 1.0
-    plus = unit * np.sqrt(np.square(vectors.T @ (U + V if net.V is not None else U)).sum(axis=1))
-    minus = unit * np.sqrt(np.square(vectors.T @ (U - V)).sum(axis=1))
+    plus = unit * peak * np.sqrt(np.square(vectors.T @ (U + V if net.V is not None else U)).sum(axis=1))
+    minus = unit * peak * np.sqrt(np.square(vectors.T @ (U - V)).sum(axis=1))
     return Spectrum(vectors, X_hat, DiagonalNetwork(plus, plus, minus, minus, log_magnitude=net.log_magnitude))
 
 

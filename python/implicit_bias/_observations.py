@@ -67,10 +67,12 @@ class Observations:
         Parameters
         ----------
         M : array_like, shape `shape`
+            The matrix.
 
         Returns
         -------
         ndarray, shape (n_samples,)
+            Targets that it fits.
 
         Raises
         ------
@@ -90,6 +92,7 @@ class Observations:
         Returns
         -------
         ndarray, shape (n_samples, n_rows, n_columns)
+            One 1 in each.
         """
         X = np.zeros((len(self), *self.shape))
         X[np.arange(len(self)), self.rows, self.cols] = 1.0

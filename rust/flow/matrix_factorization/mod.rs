@@ -14,7 +14,7 @@
 //! | the cross-check that shares none of this | `raw` |
 //!
 //! # Source
-//! Woodworth et al., COLT 2020 (\[W\]), Section 6 and Theorem 4; Gunasekar et al., NeurIPS 2017.
+//! Woodworth et al., COLT 2020 (\[W\]), Section 6 and Theorem 4.
 
 mod drive;
 mod factors;

@@ -15,10 +15,13 @@ fn completion(d: usize, k: usize, symmetric: bool, entries: &[(usize, usize, f64
 #[test]
 fn random_starts_converge_at_every_scale() {
     for (seed, factors) in shapes(4).into_iter().enumerate() {
-        for log_magnitude in [3.0, 0.0, -9.0, -18.0, -100.0] {
+        for log_magnitude in [5.0, 0.0, -9.0, -18.0, -100.0] {
             let case = Case { log_magnitude, ..Case::gaussian(2, factors, 1, 60 + seed as u64) };
             let flow = case.flow(&Options::default());
-            assert_eq!(flow.status, Status::Converged, "{factors:?} at {log_magnitude}: {:?}", flow.stats);
+            // Terms of e^10 of a residual of 1e-12 are beyond binary64, 1e-16 of them is 2e-12: the last step may end below
+            // that or not.
+            let floor = log_magnitude == 5.0 && flow.status == Status::RoundoffFloor;
+            assert!(floor || flow.status == Status::Converged, "{factors:?} at {log_magnitude}: {:?}", flow.stats);
             assert_eq!(flow.times.len(), crate::flow::AUTOMATIC_ROWS);
         }
     }
