@@ -61,7 +61,7 @@ def gradient_flow(
         Times to report, in `time_unit`, non-negative and strictly increasing. None runs until the residual is within
         `tol` and reports 200 rows: t = 0 first, the others spaced logarithmically, the last one the stopping state.
         Rows at given times are as accurate as the steps; those of None, all but the last, are interpolated inside
-        steps, to about 1e-6 of the largest coefficient at worst, in double-double 1e-15.
+        steps, to about 2e-6 of the largest coefficient at worst, in double-double 1e-15.
     rtol : float, optional
         Relative tolerance of the coefficients in one step, in [1e-14, 0.1]; 1e-10 by default. In double-double in
         [1e-30, 0.1], 1e-28 by default.

@@ -9,7 +9,7 @@ use super::convert::{StartArrays, matrix, rows, start_in};
 use super::interrupt::run_reporting;
 use crate::flow::diagonal::{End, Problem, certify};
 use crate::flow::{Options, Status};
-use crate::limit::diagonal::{Limit, Status as LimitStatus, limit};
+use crate::limit::diagonal::{Limit, Options as LimitOptions, Status as LimitStatus, limit};
 
 /// Where the flow ends, if that was found and has a proof.
 fn end(limit: &Limit) -> Option<End<'_>> {
@@ -42,7 +42,7 @@ pub fn diagonal_error_bound<'py>(
     let (found, interruption) = run_reporting(py, n_jobs, None, |monitor| {
         // What is not allowed is for `certify` to say.
         let limit =
-            problem.validate().ok().map(|()| limit(x, y, &start, &Default::default(), &|| monitor.interrupted()));
+            problem.validate().ok().map(|()| limit(x, y, &start, &LimitOptions::default(), &|| monitor.interrupted()));
         certify(&problem, &options, table, limit.as_ref().and_then(end), monitor)
     })?;
     // Ctrl-C is the caller's to raise, with the rows that are there.

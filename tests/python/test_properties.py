@@ -251,8 +251,8 @@ def is_a_flow(flow, problem, times, rtol=None):
         assert found == math.inf or Fraction(found) <= high * (1 + Fraction(1, 10**9)) + TINY
         assert found == math.inf or Fraction(found) >= low * (1 - Fraction(1, 10**9)) - TINY
     # sqrt(2 loss) is the norm of the residual over sqrt(N): it is off by no more than the largest error of a residual.
-    # Coefficients are off by rtol a step, and by 1e-6 of the largest of the run where rows are interpolated.
-    relative = 32 * U + 100.0 * (rtol or 1e-10) + (1e-6 if times is None else 0.0)
+    # Coefficients are off by rtol a step, and by 2e-6 of the largest of the run where rows are interpolated.
+    relative = 32 * U + 100.0 * (rtol or 1e-10) + (2e-6 if times is None else 0.0)
     sizes = np.abs(flow.beta).max(initial=0.0)
     with np.errstate(over="ignore", invalid="ignore"):  # there is no bound then
         if flow.multipliers is None:

@@ -28,7 +28,6 @@ mod exact;
 mod left_over;
 mod number;
 mod parameters;
-mod pieces;
 mod plain;
 mod power;
 mod prepare;

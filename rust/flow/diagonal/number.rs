@@ -24,8 +24,6 @@ pub(super) trait Number: Numbers {
     const ULP: f64 = 2.0 * Self::UNIT_ROUNDOFF;
     /// More samples than features are rotated into as many: in binary64, and no rotation has more digits.
     const REDUCES_ROWS: bool;
-    /// What rows between the ends of steps may be off by, of the largest coefficient of the step.
-    const BETWEEN: f64;
 
     /// The targets of a problem.
     fn targets(problem: &Problem<'_>) -> Vec<Self>;
@@ -75,7 +73,6 @@ impl Number for f64 {
     type Stages = Plain;
 
     const REDUCES_ROWS: bool = true;
-    const BETWEEN: f64 = 2e-7;
 
     fn targets(problem: &Problem<'_>) -> Vec<f64> {
         problem.y.to_vec()
@@ -127,7 +124,6 @@ impl Number for DoubleDouble {
     type Stages = Differences;
 
     const REDUCES_ROWS: bool = false;
-    const BETWEEN: f64 = 2e-16;
 
     fn targets(problem: &Problem<'_>) -> Vec<Self> {
         let low = |n: usize| problem.y_low.map_or(0.0, |low| low[n]);

@@ -2,7 +2,6 @@
 
 use super::dual::DualFlow;
 use super::number::Number;
-use super::pieces::pieces;
 use super::reference::Reference;
 use super::stopping::Stopping;
 use super::table::{BATCH, Table};
@@ -206,6 +205,7 @@ fn rows_inside<'a, R: Number>(
 
 impl<'a, R: Number> Observer<R, DualFlow<'a, R>> for Watch<'_, '_, R> {
     fn step(&mut self, flow: &mut DualFlow<'a, R>, step: &mut Step<'_, R, DualFlow<'a, R>>) -> Action<R> {
+        let n = flow.x.n();
         let Self { table, plan, budget, .. } = self;
         match plan {
             Plan::Given { times, done } => {
@@ -214,7 +214,19 @@ impl<'a, R: Number> Observer<R, DualFlow<'a, R>> for Watch<'_, '_, R> {
                     return Action::Stop;
                 }
             }
-            Plan::Automatic { segments, .. } => segments.extend(pieces(flow, step, &mut || budget.is_spent())),
+            Plan::Automatic { segments, .. } => {
+                let (start, end) = (step.t_old(), step.t_new);
+                let nodes = R::Segment::nodes();
+                let mut samples = vec![R::ZERO; nodes.len() * n];
+                for (node, sample) in nodes.iter().zip(samples.chunks_exact_mut(n)) {
+                    if *node == 1.0 {
+                        sample.copy_from_slice(step.y_new());
+                    } else {
+                        step.at(flow, start + R::from_f64(*node) * (end - start), sample);
+                    }
+                }
+                segments.push(R::Segment::new(start, end, samples));
+            }
         }
         flow.visit(step.y_new());
         let residual = self.table.size_of(&flow.here.residual);

@@ -126,6 +126,8 @@ impl Factors {
         for row in z.chunks_exact(self.k) {
             sizes.iter_mut().zip(row).for_each(|(size, z)| *size += (z / peak) * (z / peak));
         }
-        sizes.iter_mut().for_each(|size| *size = size.sqrt() * peak);
+        for size in sizes.iter_mut() {
+            *size = size.sqrt() * peak;
+        }
     }
 }

@@ -64,6 +64,8 @@ impl Modes {
     /// `G = Σ r_n X_n / N`.
     pub(super) fn gradient(&self, residual: &[f64], out: &mut [f64]) {
         self.rows().apply_transposed(residual, out);
-        out.iter_mut().for_each(|out| *out /= self.samples);
+        for out in out {
+            *out /= self.samples;
+        }
     }
 }

@@ -78,7 +78,9 @@ impl Tangent {
         let scale = 1.0 / modes.samples().sqrt();
         for (n, feature) in features.chunks_exact_mut(factors.dim()).enumerate() {
             factors.slope(modes.rows().row(n), z, feature);
-            feature.iter_mut().for_each(|entry| *entry *= scale);
+            for entry in feature.iter_mut() {
+                *entry *= scale;
+            }
             self.place.rotate(feature, &mut self.room, false);
         }
         self.place.features = features;

@@ -67,9 +67,10 @@ fn the_divergence_of_close_points_is_that_of_the_plain_formula_where_it_still_ha
             let (start, gap) = (Scaled::from(x), Scaled::from(0.049 * (1.0 + x.abs())));
             let plain = depth.q(start + gap, depth.inverse(start + gap))
                 - (depth.q(start, depth.inverse(start)) + depth.inverse(start).z * gap);
-            // It loses what δ² takes off: 1e-31 · 1e4.
             let found = divergence::bregman(depth, start, gap);
-            assert!(relative(found, plain) < 1e-25, "depth {}, x = {x:e}", depth.depth());
+            // The plain formula loses what the divergence is below its terms: up to 1e10 of 1e-31, and a few roundings.
+            let loss = relative(depth.q(start + gap, depth.inverse(start + gap)), plain).max(1.0);
+            assert!(relative(found, plain) < 1e-29 * loss, "depth {}, x = {x:e}, {loss}", depth.depth());
         }
     }
 }

@@ -32,14 +32,14 @@ fn bounds(y: f64, start: f64, times: &[f64], beta: &[f64], end: Option<End<'_>>)
 }
 
 #[test]
-fn exact_rows_are_proven_to_a_few_of_their_roundings_at_any_scale() {
-    // The rows are the truth, rounded once: what is left is the error of the polynomial, and binary64 would leave
-    // 1e-16 |start| of it and more.
+fn exact_rows_are_proven_to_ten_tolerances_of_the_mesh_at_any_scale() {
+    // The rows are the truth, rounded once: what is left is the error of the polynomials, which are on the steps of a run at
+    // rtol = 1e-12, whatever the scale.
     for (y, start) in [(1.5, -2.0), (0.7, -30.0), (3.0, -230.0), (1.0, -700.0)] {
         let times: Vec<f64> = (1..=12).map(|k| -start / (2.0 * y) * 0.15 * f64::from(k)).collect();
         let beta = logistic(y, start, &times);
         for (bound, beta) in bounds(y, start, &times, &beta, None).iter().zip(&beta) {
-            assert!(*bound >= 0.0 && *bound <= 1e-12 * beta, "{bound:e} of {beta:e} from e^{start}");
+            assert!(*bound >= 0.0 && *bound <= 1e-11 * beta, "{bound:e} of {beta:e} from e^{start}");
         }
     }
 }
