@@ -18,10 +18,8 @@ from ._flow_progress import FlowProgress
 from ._fully_connected import FullyConnectedNetwork
 from ._leaky_relu import LeakyReLUNetwork
 from ._limit import check_kkt, limit, limit_path
-from ._matrix_factorization import FactorBalance, Factors, MatrixFactorization
 from ._neuron_potential import NeuronPotential
 from ._neurons import Balancedness, NeuronParameters
-from ._observations import Observations
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
@@ -29,6 +27,8 @@ from ._trajectory import Event, Flow, FlowInterrupted
 
 if TYPE_CHECKING:
     from . import plot, warp
+    from ._matrix_factorization import FactorBalance, Factors, MatrixFactorization
+    from ._observations import Observations
     from ._saddles import SaddleToSaddle, saddle_to_saddle
     from ._scale_to_l1 import ScaleToL1, scale_to_l1
     from ._sweep import SweepInterrupted, SweepResult, sweep
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 #: Loaded when first asked for, from the module named here or as one: half of the time to import the package, and a
 #: program that finds one limit needs none of it.
 _LATER = {
+    "FactorBalance": "_matrix_factorization",
+    "Factors": "_matrix_factorization",
+    "MatrixFactorization": "_matrix_factorization",
+    "Observations": "_observations",
     "SaddleToSaddle": "_saddles",
     "ScaleToL1": "_scale_to_l1",
     "SweepInterrupted": "_sweep",
