@@ -20,10 +20,8 @@ from ._flow_progress import FlowProgress
 from ._fully_connected import FullyConnectedNetwork
 from ._leaky_relu import LeakyReLUNetwork
 from ._limit import check_kkt, limit, limit_path
-from ._matrix_factorization import FactorBalance, Factors, MatrixFactorization
 from ._neuron_potential import NeuronPotential
 from ._neurons import Balancedness, NeuronParameters
-from ._observations import Observations
 from ._potential import HyperbolicEntropy
 from ._results import KKTReport, Limit, LimitPath
 from ._status import Status
@@ -31,6 +29,8 @@ from ._trajectory import Event, Flow, FlowInterrupted
 
 if TYPE_CHECKING:
     from . import plot, theory, warp
+    from ._matrix_factorization import FactorBalance, Factors, MatrixFactorization
+    from ._observations import Observations
     from ._saddles import SaddleToSaddle, saddle_to_saddle
     from ._scale_to_l1 import ScaleToL1, scale_to_l1
     from ._sweep import SweepInterrupted, SweepResult, sweep
@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 #: Loaded when first asked for, from the module named here or as one: half of the time to import the package, and a
 #: program that finds one limit needs none of it.
 _LATER = {
+    "FactorBalance": "_matrix_factorization",
+    "Factors": "_matrix_factorization",
+    "MatrixFactorization": "_matrix_factorization",
     "KernelLimit": "_tangent_kernel",
+    "Observations": "_observations",
     "SaddleToSaddle": "_saddles",
     "ScaleToL1": "_scale_to_l1",
     "SweepInterrupted": "_sweep",
