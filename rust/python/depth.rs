@@ -21,7 +21,7 @@ use crate::real::{DoubleDouble, Real, Scaled};
 /// High and low parts, of one length.
 type PartsIn<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
 
-/// "q", "h", "inverse" or "one_minus_inverse" (of |z|) of numbers at their depths, in two parts.
+/// `"q"`, `"h"`, `"inverse"` or `"one_minus_inverse"` (of |z|) of numbers at their depths, in two parts.
 #[pyfunction]
 pub fn depth_function<'py>(
     py: Python<'py>,
