@@ -33,8 +33,10 @@ mod rows;
 mod walk;
 
 use super::drive::at_start;
+use super::exact;
 use super::prepare::Prepared;
 use super::problem::Problem;
+use super::reference::Reference;
 use crate::flow::Invalid;
 use crate::flow::budget::Budget;
 use crate::flow::monitor::Monitor;
@@ -67,8 +69,8 @@ pub struct Certificate {
 }
 
 /// A bound of the error of every row of `beta` (R × d), predictors that are to be those of the flow of `problem` at `times`
-/// (R, rising). `end`: where the flow ends, if that is known. Of the options their unit of time, rtol, the seconds that are left and no other count: rows are off by what
-/// they are off by.
+/// (R, rising). `end`: where the flow ends, if that is known. Of the options their unit of time, rtol, the seconds that are left
+/// and no other count: rows are off by what they are off by.
 ///
 /// # Errors
 /// [`Invalid`] as of [`gradient_flow`](super::gradient_flow), and where `beta` has not one row a time.
@@ -94,6 +96,9 @@ pub fn certify(
     let tolerance = (BESIDE.0 * options.rtol).max(BESIDE.1);
     let settings = Options { rtol: tolerance.sqrt().clamp(FINEST, COARSEST), ..options.clone() };
     let (mut dual, stopping) = at_start(&prepared, problem, &settings)?;
+    if rests_at_zero(problem.y, &dual.reference) {
+        return Ok(Certificate { error_bound: beta.iter().map(|beta| beta.abs()).collect(), ended: None });
+    }
     let rows: Vec<Row<'_>> =
         times.iter().zip(beta.chunks_exact(d)).map(|(t, beta)| Row::new(clock.to_run(*t), beta)).collect();
     let last = rows.last().map_or(0.0, |row| row.time);
@@ -128,6 +133,14 @@ pub fn certify(
         }
     }
     Ok(Certificate { error_bound: walk.rows.into_iter().flat_map(|row| row.bound).collect(), ended })
+}
+
+/// Nothing to fit, from coefficients that are 0: they stay there, and no rounding says otherwise.
+fn rests_at_zero(y: &[f64], start: &Reference) -> bool {
+    let zero = vec![DoubleDouble::ZERO; start.d()];
+    let (mut beta, mut slope) = (zero.clone(), vec![0.0; start.d()]);
+    exact::evaluate(start, &zero, &mut beta, &mut slope);
+    y.iter().all(|y| *y == 0.0) && beta.iter().all(|beta| beta.high == 0.0)
 }
 
 #[cfg(test)]
