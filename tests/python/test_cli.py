@@ -29,6 +29,11 @@ ROOT = Path(__file__).parents[2]
 NAMES = [f"x{i}" for i in range(15)]
 
 
+def arrays(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
@@ -370,7 +375,7 @@ def test_a_sweep_is_a_table_of_the_library(files):
 def test_a_sweep_of_flows_measures_their_last_rows(kind, files):
     options = ["--log-scale", "-9:0:2", "--solve", "flow", "--until", "3", "--measure", "loss,time"]
     assert run("sweep", "both.npz", *options, "--out", f"a.{kind}").exit_code == 0
-    found = dict(np.load("a.npz")) if kind == "npz" else json.loads((files / "a.json").read_text())
+    found = arrays("a.npz") if kind == "npz" else json.loads((files / "a.json").read_text())
     losses = [
         ib.gradient_flow(ib.DiagonalNetwork.from_scale_shape(15, log_scale=log), DATA.X, DATA.y, [3.0]).loss[0]
         for log in (-9.0, 0.0)
@@ -634,7 +639,7 @@ def thirty(files, tmp_path):
 def test_every_digit_of_text_and_of_low_parts_is_read(thirty, data):
     options = ["--scale", "0.1", "--shape", "0.3", "--precision", "double-double", "--out", "end.npz"]
     assert run("limit", *data.split(), *options).exit_code == 0
-    found = np.load("end.npz")
+    found = arrays("end.npz")
     for name in ("beta", "beta_low", "multipliers", "multipliers_low", "potential_value_low"):
         np.testing.assert_array_equal(found[name], getattr(thirty, name))
     # In binary64 the low parts are no features, and are left out.
@@ -675,7 +680,7 @@ def test_weights_of_a_file_have_their_digits(thirty, tmp_path):
         assert (
             run("limit", "both.npz", "--start", file, "--precision", "double-double", "--out", "c.npz").exit_code == 0
         )
-        np.testing.assert_array_equal(np.load("c.npz")["beta_low"], end.beta_low)
+        np.testing.assert_array_equal(arrays("c.npz")["beta_low"], end.beta_low)
 
 
 def test_a_precision_that_there_is_not_is_refused(files):
