@@ -16,6 +16,7 @@ mod observable;
 mod outcome;
 mod recorder;
 mod segment;
+mod two_layers;
 
 pub use invalid::Invalid;
 pub use monitor::{Monitor, Progress};

@@ -60,7 +60,7 @@ pub(crate) use dense_lu::Lu;
 pub use dense_lu::ShiftedLu;
 pub use exact_qr::ExactQr;
 pub use gram::WeightedGram;
-pub(crate) use norm::norm;
+pub(crate) use norm::{length, norm};
 pub use qr::{RowBasis, ThinQr};
 pub use rows::Rows;
 pub use rowwise_qr::RowwiseQr;

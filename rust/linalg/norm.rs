@@ -17,6 +17,11 @@ pub(crate) fn norm<R: Real>(v: impl Iterator<Item = R> + Clone) -> R {
     unit * squares.sqrt()
 }
 
+/// [`norm`] of a slice.
+pub(crate) fn length<R: Real>(v: &[R]) -> R {
+    norm(v.iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

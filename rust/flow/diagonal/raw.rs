@@ -11,14 +11,12 @@ use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Options, Stats, Status};
 use crate::flow::recorder::{Frame, Recorder, Shown};
+use crate::flow::two_layers::{ROUND_OFF, integrate_explicitly, residual};
 use crate::linalg::Rows;
-use crate::ode::{self, Action, Explicit, Observer, Step, System, integrate};
+use crate::ode::{Action, Observer, Step, System};
 
 /// Weights outside this range are too close to under- or overflow of their squares' derivatives.
 const REPRESENTABLE: (f64, f64) = (1e-290, 1e150);
-
-/// Smallest tolerance of a step: round-off of a weight.
-const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
 
 /// The flow of the weights.
 struct RawFlow<'a> {
@@ -192,26 +190,11 @@ pub(super) fn gradient_flow(
     let (state, status, stats) = if verdict.is_some() {
         (start, Status::ReachedEnd, Stats::default())
     } else {
-        run(RawFlow::new(problem, &targets, options.rtol), &start, options, &mut watch)
+        let (flow, horizon) = (RawFlow::new(problem, &targets, options.rtol), watch.recorder.horizon());
+        integrate_explicitly(flow, &start, horizon, options, &mut watch)
     };
     let status = watch.verdict.unwrap_or(status);
     Ok(watch.recorder.finish(&mut watch.rows, &state, status, stats, Vec::new()))
-}
-
-/// Integrate from `start` with the watch; the last state, why the integrator ended, what it cost.
-fn run(
-    mut flow: RawFlow<'_>,
-    start: &[f64],
-    options: &Options<'_>,
-    watch: &mut RawWatch<'_, '_>,
-) -> (Vec<f64>, Status, Stats) {
-    let settings = ode::Options { rtol: options.rtol, max_steps: options.max_steps, ..ode::Options::default() };
-    let (mut stepper, end) = (Explicit::new(&flow, &settings), watch.recorder.horizon());
-    match integrate(&mut stepper, &mut flow, 0.0, start, end, &settings, watch) {
-        Ok(outcome) => (outcome.y, outcome.status.into(), outcome.stats),
-        // The settings are validated; what is left is a run that made no step.
-        Err(_) => (start.to_vec(), Status::StepTooSmall, Stats::default()),
-    }
 }
 
 /// The start as numbers.
@@ -247,11 +230,4 @@ fn predictor(state: &[f64]) -> Vec<f64> {
     let [u_plus, v_plus, u_minus, v_minus] = split(state);
     let products = u_plus.iter().zip(v_plus).zip(u_minus.iter().zip(v_minus));
     products.map(|((up, vp), (um, vm))| up * vp - um * vm).collect()
-}
-
-/// `y − Xβ`, sums in the order of the columns.
-fn residual(x: Rows<'_>, y: &[f64], beta: &[f64], out: &mut [f64]) {
-    for (n, (out, y)) in out.iter_mut().zip(y).enumerate() {
-        *out = y - x.row(n).iter().zip(beta).map(|(x, beta)| x * beta).sum::<f64>();
-    }
 }

@@ -1,10 +1,9 @@
 //! `D_Q(β, β(0))` along a flow, where a theorem gives a Q: one neuron ([A] Theorem 2), and balanced networks
 //! (\[A\] Proposition 1), which are one neuron of outer weight ‖a‖.
 
-use super::prepare::length;
 use super::units::peak;
 use crate::flow::Neurons;
-use crate::linalg::{Rows, norm};
+use crate::linalg::{Rows, length, norm};
 use crate::potential::double_double::neuron::NeuronPotential;
 use crate::potential::neuron;
 use crate::real::{DoubleDouble, Real};

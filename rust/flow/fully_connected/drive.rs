@@ -2,7 +2,7 @@
 
 use super::escape::{Beginning, Escape};
 use super::number::Number;
-use super::prepare::{Prepared, length};
+use super::prepare::Prepared;
 use super::problem::Problem;
 use super::raw;
 use super::shown::SpanRows;
@@ -14,6 +14,7 @@ use crate::flow::clock::Clock;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Method, Options, Precision, Stats, Status};
 use crate::flow::recorder::{Formula, Frame, Recorder};
+use crate::linalg::length;
 use crate::ode::{self, Action, Explicit, Observer, Radau, Step, integrate};
 use crate::real::DoubleDouble;
 use std::rc::Rc;

@@ -7,8 +7,9 @@
 
 use super::modes::Modes;
 use super::number::Number;
-use super::prepare::{Prepared, length};
+use super::prepare::Prepared;
 use super::span::{in_span, split};
+use crate::linalg::length;
 
 /// Growing parts below this many ulps of their terms are 0.
 const ROUND_OFF: f64 = 8.0;

@@ -6,8 +6,7 @@ use super::number::{Basis, Number};
 use super::problem::Problem;
 use super::units::{Units, exponent, peak, times_power};
 use crate::flow::outcome::Status;
-use crate::linalg::{ThinSvd, norm};
-use crate::real::Real;
+use crate::linalg::ThinSvd;
 
 /// y is out of reach if what is left of it is above this many times N roundings of its largest entry.
 const PROJECTION_ERRORS: f64 = 16.0;
@@ -135,9 +134,4 @@ fn project(svd: &ThinSvd, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 /// `max|v|`, NaN dropped.
 pub(super) fn most<R: Number>(v: &[R]) -> R {
     v.iter().fold(R::ZERO, |most, v| if v.abs() > most { v.abs() } else { most })
-}
-
-/// `‖v‖₂`.
-pub(super) fn length<R: Real>(v: &[R]) -> R {
-    norm(v.iter().copied())
 }

@@ -3,10 +3,10 @@
 //! integrator.
 
 use super::modes::Work;
-use super::prepare::{Prepared, length, most};
+use super::prepare::{Prepared, most};
 use super::prepare_exactly;
 use super::problem::Problem;
-use crate::linalg::ExactQr;
+use crate::linalg::{ExactQr, length};
 use crate::real::{DoubleDouble, Real};
 
 /// Parts of hidden weights outside the span below this many ulps of the weights are none.

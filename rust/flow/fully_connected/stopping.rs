@@ -6,9 +6,10 @@
 
 use super::modes::{Modes, Work};
 use super::number::{Basis, Number};
-use super::prepare::{Prepared, length, most};
+use super::prepare::{Prepared, most};
 use super::span::{in_span, split};
 use crate::flow::outcome::Status;
+use crate::linalg::length;
 
 /// Rounding errors of the residual of a mode, in ulps of its terms.
 const FLOOR: f64 = 8.0;

@@ -1,7 +1,7 @@
 //! The public entry: prepare, integrate, hand back rows.
 
 use super::lifted::LiftedFlow;
-use super::prepare::{LiftedRows, Prepared, length};
+use super::prepare::{LiftedRows, Prepared};
 use super::problem::Problem;
 use super::raw;
 use super::stopping::Stopping;
@@ -11,6 +11,7 @@ use crate::flow::fully_connected::units::multiply_by_power;
 use crate::flow::monitor::Monitor;
 use crate::flow::outcome::{Flow, Method, Options, Stats, Status};
 use crate::flow::recorder::{Frame, Recorder};
+use crate::linalg::length;
 use crate::ode::{self, Action, Explicit, Observer, Radau, Step, integrate};
 
 /// Where no row is asked for, the residual is resolved that much more coarsely than M: a quarter fewer steps.

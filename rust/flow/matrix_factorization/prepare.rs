@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::flow::fully_connected::units::{Units, exponent, multiply_by_power, peak, times_power};
 use crate::flow::outcome::Status;
 use crate::flow::recorder::Shown;
-use crate::linalg::{Rows, ThinSvd, norm};
+use crate::linalg::{Rows, ThinSvd};
 
 /// y is out of reach if what is left of it is above this many times N roundings of its largest entry.
 const PROJECTION_ERRORS: f64 = 16.0;
@@ -147,9 +147,4 @@ impl Shown for LiftedRows<'_> {
     fn potential(&mut self, _beta: &[f64]) -> f64 {
         f64::NAN
     }
-}
-
-/// `‖v‖₂`.
-pub(super) fn length(v: &[f64]) -> f64 {
-    norm(v.iter().copied())
 }

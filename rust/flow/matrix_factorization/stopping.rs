@@ -6,10 +6,10 @@
 //! With one factor, `B Z = 0` and `B ⪯ 0` are the conditions of optimality of least squares over positive semidefinite M, a
 //! convex problem: there the flow is at the constrained minimum.
 
-use super::prepare::{Prepared, length};
+use super::prepare::Prepared;
 use crate::flow::fully_connected::units::peak;
 use crate::flow::outcome::Status;
-use crate::linalg::SymmetricEigen;
+use crate::linalg::{SymmetricEigen, length};
 
 /// Rounding errors of the residual of a mode, in ulps of its terms.
 const FLOOR: f64 = 8.0;
