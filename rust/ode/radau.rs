@@ -57,7 +57,8 @@ struct Memory {
 /// Radau IIA with order selection. `J` solves the shifted systems.
 #[derive(Debug)]
 pub struct Radau<R, J> {
-    methods: [RadauMethod<R>; 5],
+    /// Those of 3, 5, … stages, up to the most that suit the tolerance.
+    methods: Vec<RadauMethod<R>>,
     /// Which of them.
     current: usize,
     select: OrderSelection,
@@ -82,8 +83,9 @@ impl<R: Real, J: ShiftedSolver> Radau<R, J> {
     pub fn new<S: Implicit<R, Solver = J>>(system: &S, options: &Options) -> Self {
         let n = system.dim();
         let select = OrderSelection::new(options.min_stages, options.max_stages, options.rtol);
+        let suits = |stages: &u32| *stages as usize <= select.first();
         Self {
-            methods: [3, 5, 7, 9, 11].map(|stages| RadauMethod::new(stages, options.rtol)),
+            methods: [3, 5, 7, 9, 11].into_iter().filter(suits).map(|s| RadauMethod::new(s, options.rtol)).collect(),
             current: (select.first() - 3) / 2,
             select,
             reuse_below: options.reuse_jacobian_below,
