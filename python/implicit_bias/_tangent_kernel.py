@@ -11,9 +11,6 @@ from ._network import Network, network
 from ._trajectory import Flow
 from ._validate import Array
 
-#: Eigenvalues of a kernel below this part of the largest, times its size, are its round-off.
-EPS = float(np.finfo(float).eps)
-
 
 def tangent_kernel(net: Network, X: ArrayLike, parameters: Sequence[ArrayLike] | None = None) -> Array:
     r"""Tangent kernel of a model on a data set, at its start or at other weights.
@@ -175,7 +172,7 @@ class KernelLimit:
     residual: Array = field(repr=False)
     _net: Network = field(repr=False)
     _X: Array = field(repr=False)
-    _coefficients: Array = field(repr=False)
+    _least: Array = field(repr=False)
 
     def predict(self, X: ArrayLike) -> Array:
         """Outputs on new samples.
@@ -195,7 +192,7 @@ class KernelLimit:
             return np.asarray(samples @ self.beta)
         weights, log_unit = self._net._start_weights()
         kernel = self._net._tangent_kernel(samples, self._X, weights)
-        moved: Array = kernel @ self._coefficients
+        moved: Array = kernel @ self._least
         return self._net._outputs(samples, weights, log_unit) + moved
 
 
@@ -251,25 +248,15 @@ def kernel_limit(net: Network, X: ArrayLike, y: ArrayLike) -> KernelLimit:
             raise ValueError(
                 f"X must have a kernel and outputs that are floats: got entries up to {np.abs(X).max():.1e}"
             )
-        if along is None:
-            coefficients = _solve(matrix, rest)
-            beta, residual = None, rest - matrix @ coefficients
-        else:
-            coefficients = np.zeros(0)
-            beta = model.beta0 + along(np.asarray(np.linalg.lstsq(matrix, rest)[0]))
-            residual = y - X @ beta
+        # Of a kernel these are coefficients of its columns.
+        least = np.asarray(np.linalg.lstsq(matrix, rest)[0])
+        beta = None if along is None else model.beta0 + along(least)
+        residual = rest - matrix @ least if beta is None else y - X @ beta
     if not np.isfinite(residual).all():
         raise ValueError(
             f"y must not need coefficients beyond the largest float: got targets up to {np.abs(y).max():.1e}"
         )
-    return KernelLimit(beta, residual, model, X, coefficients)
-
-
-def _solve(kernel: Array, y: Array) -> Array:
-    """The least solution of K c = y, of those that leave least; eigenvalues that are round-off count as 0."""
-    values, vectors = np.linalg.eigh(kernel)
-    kept = values > len(y) * EPS * values[-1]
-    return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ y) / values[kept]))
+    return KernelLimit(beta, residual, model, X, least)
 
 
 def _samples(X: ArrayLike, net: Network) -> Array:
